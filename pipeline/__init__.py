@@ -1,0 +1,1 @@
+"""Configuration, supervision, sessions, timeline, replay, and the Python API."""

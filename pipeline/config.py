@@ -1,0 +1,291 @@
+"""The configuration: frozen, strict, and the same in every program of a pipeline."""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.errors import ConfigError
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Frozen(BaseModel):
+    """A part of the configuration: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Section(Frozen):
+    """What every stage has.
+
+    Attributes:
+        stage: a built-in stage's name, or "package.module:Class" of your own.
+        python: another interpreter to run it with; it needs `voxring` without extras.
+        threads: of its model; 0: its share of the machine's cores.
+        nice: added to its scheduling priority number.
+        options: for scripted stages and your own.
+    """
+
+    stage: str
+    python: str = ""
+    threads: int = Field(0, ge=0)
+    nice: int = Field(0, ge=0, le=19)
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class AudioConfig(Section):
+    """The edge.
+
+    Attributes:
+        stage: "file" plays recorded clips and writes answers; "client": your own program is the
+            edge, through `Lane.feed` and `Lane.listen`.
+    """
+
+    stage: str = "file"
+
+
+class TurnConfig(Section):
+    """Who speaks.
+
+    Attributes:
+        threshold: speech probability at which an utterance begins.
+        pre_roll_ms: sound from before that moment that belongs to it.
+        min_speech_ms: shorter bursts begin no turn.
+        soft_end_ms: silence after which an answer is prepared, unheard.
+        release_ms: silence after which the turn is over and the answer may be heard.
+        max_turn_s: an utterance is ended after this long.
+        input_timeout_s: sound that stops arriving in mid-speech for so long ends the turn.
+        answer_timeout_s: a turn whose answer does not begin for so long ends as timed out.
+    """
+
+    stage: str = "silero"
+    threshold: float = Field(0.5, gt=0, lt=1)
+    pre_roll_ms: int = Field(300, ge=0, le=1000)
+    min_speech_ms: int = Field(64, ge=0, le=1000)
+    soft_end_ms: int = Field(96, ge=32, le=2000)
+    release_ms: int = Field(600, ge=32, le=5000)
+    max_turn_s: float = Field(30.0, gt=0, le=38)
+    input_timeout_s: float = Field(1.0, gt=0)
+    answer_timeout_s: float = Field(20.0, gt=0)
+
+
+class AsrConfig(Section):
+    """Speech to ids.
+
+    Attributes:
+        model: a bundle, a folder or a hub id of a CTranslate2 Whisper model.
+        language: a code such as "en"; "": detected on every turn (multilingual models).
+    """
+
+    stage: str = "faster-whisper"
+    model: str = "bundle:whisper-tiny.en"
+    device: Literal["cpu", "cuda"] = "cpu"
+    compute_type: str = "int8"
+    language: str = "en"
+
+
+class LlmConfig(Section):
+    """Ids to ids.
+
+    Attributes:
+        model: a bundle, a folder or a hub id of a causal language model.
+        dtype: of weights and cache.
+        context: tokens that a conversation may hold.
+        system: the system prompt.
+        max_new_tokens: an answer is cut after so many ids.
+        temperature: 0 is greedy.
+        seed: of the sampling.
+    """
+
+    stage: str = "transformers"
+    model: str = "bundle:smollm2-135m-instruct"
+    device: str = "cpu"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    context: int = Field(2048, ge=64, le=131_072)
+    system: str = "You are a friendly voice assistant. Answer in one or two short, plain sentences."
+    max_new_tokens: int = Field(60, ge=1, le=4096)
+    temperature: float = Field(0.0, ge=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    seed: int = Field(0, ge=0)
+
+
+class TtsConfig(Section):
+    """Ids to sound.
+
+    Attributes:
+        model: a bundle, or the path of a Piper voice (.onnx with its .json beside it).
+        speed: 1.0 is the voice's own.
+        volume: 1.0 is the voice's own.
+        speaker: of a voice with several.
+        first_words: the first clause of an answer is cut after so many words at the latest.
+    """
+
+    stage: str = "piper"
+    model: str = "bundle:piper-joe-medium"
+    speed: float = Field(1.0, ge=0.25, le=4)
+    volume: float = Field(1.0, ge=0, le=4)
+    speaker: int = Field(0, ge=0)
+    first_words: int = Field(5, ge=0)
+
+
+class PipelineConfig(Frozen):
+    """The programs together.
+
+    Attributes:
+        lanes: conversations at once.
+        ready_timeout_s: a stage that is not ready by then has failed; downloads count.
+        open_timeout_s: a conversation that is not open by then has failed.
+        hang_timeout_s: a stage without a sign of life for so long has failed.
+        log_level: of the stage programs.
+    """
+
+    lanes: int = Field(4, ge=1, le=1024)
+    ready_timeout_s: float = Field(600.0, gt=0)
+    open_timeout_s: float = Field(10.0, gt=0)
+    hang_timeout_s: float = Field(15.0, gt=0)
+    log_level: Literal["debug", "info", "warning", "error"] = "warning"
+
+
+class Config(Frozen):
+    """Everything that can be configured."""
+
+    pipeline: PipelineConfig = PipelineConfig()
+    audio: AudioConfig = AudioConfig()
+    turn: TurnConfig = TurnConfig()
+    asr: AsrConfig = AsrConfig()
+    llm: LlmConfig = LlmConfig()
+    tts: TtsConfig = TtsConfig()
+
+    def section(self, stage: str) -> Section:
+        """The part that belongs to a stage."""
+        part = getattr(self, stage)
+        assert isinstance(part, Section)
+        return part
+
+
+def thread_budget(cores: int) -> dict[str, int]:
+    """Threads for each stage's model, so that those that work at the same time fit the cores.
+
+    A turn has two phases. Until the words are known, `asr` works alone (`turn` needs a two-hundredth
+    of a core); half the cores are its best, because its windows are short. Then `llm` and `tts`
+    share the machine: the voice has one thread and the language model the others, at least one.
+    """
+    return {"audio": 1, "turn": 1, "asr": max(1, cores // 2), "llm": max(1, cores - 1), "tts": 1}
+
+
+def load_config(
+    path: Path | None = None, overrides: Iterable[str] = (), cores: int | None = None
+) -> Config:
+    """Read a configuration.
+
+    Args:
+        path: a TOML file; None: the defaults, which are those of configs/laptop.toml.
+        overrides: "section.key=value" with a TOML value; a bare word is taken as a string.
+        cores: of the machine; None: those this process may use.
+
+    Raises:
+        ConfigError: names the file, the key and the nearest valid key.
+    """
+    source = str(path) if path else "the defaults"
+    raw = _read(path) if path else {}
+    for override in overrides:
+        _override(raw, override)
+        source = f"{source} with --set"
+    config = validate(Config, raw, source)
+    return _with_threads(config, cores or len(os.sched_getaffinity(0)))
+
+
+def builtin_configs() -> dict[str, Path]:
+    """Name to path of the configurations that come with voxring."""
+    folder = Path(str(resources.files("configs")))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def validate(model: type[M], raw: Mapping[str, Any], source: str) -> M:
+    """Check raw values against a model.
+
+    Args:
+        source: what to call the place they came from.
+
+    Raises:
+        ConfigError: names the place, the key and, for an unknown key, the nearest valid one.
+    """
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise _explain(model, error, source) from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        known = ", ".join(builtin_configs())
+        raise ConfigError(
+            f"there is no configuration file {path}", f"Built-in ones are: {known}"
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as TOML: {error}") from None
+
+
+def _override(raw: dict[str, Any], text: str) -> None:
+    key, separator, value = text.partition("=")
+    names = key.strip().split(".")
+    if not separator or not all(names):
+        raise ConfigError(
+            f"--set takes section.key=value, not {text!r}", "Example: --set llm.max_new_tokens=40"
+        )
+    table = raw
+    for name in names[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"--set {text}: {name} is not a table")
+    table[names[-1]] = _toml_value(value.strip())
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _explain(model: type[BaseModel], error: ValidationError, source: str) -> ConfigError:
+    """The first finding as one line."""
+    finding = error.errors()[0]
+    path = [str(part) for part in finding["loc"]]
+    key = ".".join(path)
+    if finding["type"] != "extra_forbidden":
+        return ConfigError(
+            f"{source}: {key} is {finding['input']!r}; {finding['msg'].lower()}",
+            "`voxring config` prints every key with its value",
+        )
+    known = _keys(model, path[:-1])
+    near = difflib.get_close_matches(path[-1], known, 1, 0.5)
+    prefix = ".".join([*path[:-1], ""])
+    remedy = f"Did you mean {prefix}{near[0]}?" if near else f"Valid are: {', '.join(known)}"
+    return ConfigError(f"{source}: unknown key {key}", remedy)
+
+
+def _keys(model: type[BaseModel], path: list[str]) -> list[str]:
+    for name in path:
+        inner = model.model_fields[name].annotation
+        candidates = [inner, *get_args(inner)]
+        model = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))
+    return list(model.model_fields)
+
+
+def _with_threads(config: Config, cores: int) -> Config:
+    budget = thread_budget(cores)
+    sections = {
+        name: section.model_copy(update={"threads": section.threads or budget[name]})
+        for name in budget
+        if (section := config.section(name))
+    }
+    return config.model_copy(update=sections)

@@ -1,0 +1,70 @@
+"""What a conversation tells the program that opened it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class UserText:
+    """What the user said so far in this turn; a later one replaces it."""
+
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyText:
+    """What the language model has written of this answer so far; a later one replaces it."""
+
+    turn: int
+    answer: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """Sound of the answer, to be played now (edge "client" only).
+
+    Attributes:
+        samples: int16 [n], mono.
+        rate: samples per second.
+    """
+
+    samples: NDArray[np.int16]
+    rate: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """A turn is over.
+
+    Attributes:
+        transcript: what the user said.
+        reply: what the language model wrote; `timeline.outcome` tells whether it was all heard.
+    """
+
+    timeline: Timeline
+    transcript: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClipEnded:
+    """A clip was played to its end, or could not be (edge "file" only)."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A stage reported an error; the turn it hit ends as failed."""
+
+    turn: int
+    message: str
+
+
+Event = UserText | ReplyText | Sound | TurnEnded | ClipEnded | Fault

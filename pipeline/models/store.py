@@ -1,0 +1,208 @@
+"""From a model's name to its files on disk: fetched, checked and converted as needed."""
+
+import hashlib
+import shutil
+from enum import Enum
+from pathlib import Path
+
+from pipeline.errors import ModelError
+from pipeline.models import gguf
+from pipeline.models.bundle import Bundle
+from pipeline.models.cache import cache_root, storing
+from pipeline.models.catalogue import catalogue
+from pipeline.models.checksum import check, is_from, read_stamp, seal
+from pipeline.models.fetch import bundle_folder, fetch_bundle
+from pipeline.models.hub import cached_hub, fetch_hub, verify_hub
+from pipeline.models.progress import Progress, silent
+from pipeline.models.reference import Reference, Source, parse
+from pipeline.models.workspace import install, locked, workspace
+
+
+class State(Enum):
+    """How a bundle is in the cache."""
+
+    MISSING = "missing"
+    READY = "ready"
+    DAMAGED = "damaged"
+
+
+def resolve(reference: str, progress: Progress = silent) -> Path:
+    """Return the folder or file of a model, fetching it on first use.
+
+    With a warm cache there is no network call and no import of a model library; bundle files are
+    checked against their pins (see `checksum`).
+
+    Args:
+        reference: `bundle:NAME`, hub id or path.
+        progress: told while something takes time.
+
+    Raises:
+        ModelError: unknown name, cannot be fetched, wrong checksum.
+    """
+    match _parse(reference):
+        case Reference(Source.PATH, name):
+            return Path(name).expanduser().absolute()
+        case Reference(Source.HUB, name):
+            here = cached_hub(name, cache_root())
+            return here or fetch_hub(name, cache_root(), progress, force=False)
+        case Reference(_, name):
+            return _bundle_files(_bundle(name), progress)
+
+
+def prepare_llm(reference: str, progress: Progress = silent) -> Path:
+    """Return a transformers model folder for an LLM, converting GGUF weights on first use.
+
+    Args:
+        reference: as for `resolve`; a folder of safetensors, a GGUF file, or a folder with one.
+        progress: told while something takes time.
+
+    Raises:
+        ModelError: as `resolve`; no model in it; cannot be converted.
+    """
+    source = resolve(reference, progress)
+    weights = _gguf_in(source)
+    if weights is None:
+        if not (source / "config.json").is_file():
+            raise ModelError(
+                f"{source} holds no language model: expected a config.json or one .gguf file"
+            )
+        return source
+    place = _conversion(reference, weights)
+    remedy = _refetch(reference)
+    if is_from(place, weights, gguf.RECIPE):
+        check(place, read_stamp(place).model_files, remedy=remedy, progress=progress)
+        return place
+    _convert(weights, place, progress)
+    return place
+
+
+def fetch(reference: str, progress: Progress = silent, *, force: bool = False) -> Path:
+    """Bring a model into the cache; with `force` again, and forget what was converted from it.
+
+    Raises:
+        ModelError: as `resolve`.
+    """
+    if not force:
+        return resolve(reference, progress)
+    match _parse(reference):
+        case Reference(Source.PATH, _):
+            place = resolve(reference)
+        case Reference(Source.HUB, name):
+            place = fetch_hub(name, cache_root(), progress, force=True)
+        case Reference(_, name):
+            place = fetch_bundle(_bundle(name), cache_root(), progress, force=True)
+    _forget(reference, place)
+    return place
+
+
+def verify(reference: str, progress: Progress = silent) -> None:
+    """Hash every file of a model in the cache, and of its conversion; fetches nothing.
+
+    A path has no checksums: only its conversion is checked, if there is one.
+
+    Raises:
+        ModelError: not in the cache, or a file differs; names it, both digests and the remedy.
+    """
+    parsed = _parse(reference)
+    place = _present(parsed)
+    if place is None:
+        raise ModelError(
+            f"model '{reference}' is not in the cache", f"Run: voxring models fetch {reference}"
+        )
+    remedy = _refetch(reference)
+    if parsed.source is Source.BUNDLE:
+        check(place, _bundle(parsed.name).files, remedy=remedy, progress=progress, full=True)
+    elif parsed.source is Source.HUB:
+        verify_hub(parsed.name, place, progress)
+    weights = _gguf_in(place)
+    if weights is not None and (made := _conversion(reference, weights)).is_dir():
+        files = read_stamp(made).model_files
+        check(made, files, remedy=remedy, progress=progress, full=True)
+
+
+def state(bundle: Bundle, progress: Progress = silent) -> State:
+    """Return how a bundle is in the cache, by the same check as at every start."""
+    folder = bundle_folder(cache_root(), bundle)
+    if not folder.is_dir():
+        return State.MISSING
+    try:
+        check(folder, bundle.files, remedy="", progress=progress)
+    except ModelError:
+        return State.DAMAGED
+    return State.READY
+
+
+def _parse(reference: str) -> Reference:
+    return parse(reference, [bundle.name for bundle in catalogue()])
+
+
+def _bundle(name: str) -> Bundle:
+    return next(bundle for bundle in catalogue() if bundle.name == name)
+
+
+def _refetch(reference: str) -> str:
+    return f"Run: voxring models fetch {reference} --force"
+
+
+def _bundle_files(bundle: Bundle, progress: Progress) -> Path:
+    place = bundle_folder(cache_root(), bundle)
+    if not place.is_dir():
+        fetch_bundle(bundle, cache_root(), progress, force=False)
+    check(place, bundle.files, remedy=_refetch(bundle.name), progress=progress)
+    return place
+
+
+def _present(parsed: Reference) -> Path | None:
+    if parsed.source is Source.HUB:
+        return cached_hub(parsed.name, cache_root())
+    if parsed.source is Source.PATH:
+        return Path(parsed.name).expanduser().absolute()
+    place = bundle_folder(cache_root(), _bundle(parsed.name))
+    return place if place.is_dir() else None
+
+
+def _gguf_in(place: Path) -> Path | None:
+    """Return the GGUF file that `place` is or holds; None where there is a config to load."""
+    if place.is_file():
+        return place
+    found = sorted(place.glob("*.gguf"))
+    if not found or (place / "config.json").exists():
+        return None
+    if len(found) > 1:
+        raise ModelError(
+            f"{place} holds {len(found)} GGUF files, expected one",
+            f"Name one of them: {', '.join(path.name for path in found[:5])}",
+        )
+    return found[0]
+
+
+def _conversion(reference: str, weights: Path) -> Path:
+    """Return where the conversion of `weights` is, or would be."""
+    parsed = _parse(reference)
+    if parsed.source is Source.BUNDLE:
+        return cache_root() / "llm" / parsed.name
+    place = hashlib.sha256(bytes(weights.absolute())).hexdigest()[:12]
+    return cache_root() / "llm" / f"{weights.stem}-{place}"
+
+
+def _convert(weights: Path, place: Path, progress: Progress) -> None:
+    root = cache_root()
+
+    def waiting() -> None:
+        progress(f"waiting: another process converts {weights.stem}", None)
+
+    with storing(root), locked(root / "locks" / f"llm-{place.name}", waiting):
+        if is_from(place, weights, gguf.RECIPE):  # another process has just converted it
+            return
+        with workspace(root, place.name) as space:
+            made = space.folder / "model"
+            made.mkdir()
+            gguf.convert(weights, made, progress)
+            seal(made, weights, gguf.RECIPE)
+            install(made, place, space)
+
+
+def _forget(reference: str, place: Path) -> None:
+    weights = _gguf_in(place)
+    if weights is not None:
+        shutil.rmtree(_conversion(reference, weights), ignore_errors=True)

@@ -1,0 +1,53 @@
+"""The program that brings the models of a configuration into the cache, before any stage starts.
+
+`python -P -m pipeline.prepare --fds lifeline=3,ready=4`, the configuration on standard input. It is
+a program of its own so that it can be stopped at once, and so that a conversion's memory is gone
+when it is done.
+"""
+
+import argparse
+import json
+import signal
+import sys
+
+from pipeline import models
+from pipeline.config import Config, validate
+from pipeline.version import VERSION
+from ringbuf import lifeline
+from stages.report import Report, explain
+from stages.run import parse_fds
+
+
+def prepare(config: Config, progress: models.Progress) -> None:
+    """Fetch, check and convert every model that the built-in stages of `config` name.
+
+    Raises:
+        ModelError: one cannot be had.
+    """
+    if config.asr.stage == "faster-whisper":
+        models.resolve(config.asr.model, progress)
+    if config.llm.model != "bytes":
+        models.prepare_llm(config.llm.model, progress)
+    if config.tts.stage == "piper":
+        models.resolve(config.tts.model, progress)
+
+
+def main() -> int:
+    """Prepare and say so."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--fds", required=True)
+    fds, _ = parse_fds(parser.parse_args().fds)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lifeline(fds["lifeline"])
+    report = Report(fds["ready"])
+    try:
+        prepare(validate(Config, json.load(sys.stdin), "the configuration"), report.progress)
+    except Exception as error:
+        report.send(**explain(error))
+        return 1
+    report.send(ready=VERSION)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

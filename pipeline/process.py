@@ -1,0 +1,151 @@
+"""One program under supervision: started, listened to, ended."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StageError
+
+Progress = Callable[[str, str, float | None], None]  # program, what it does, how far (0 to 1)
+
+
+class Process:
+    """A child program that reports on a pipe of its own; the end of that pipe is its death.
+
+    Args:
+        name: for people.
+        on_progress: told what the program does while it starts.
+    """
+
+    def __init__(self, name: str, on_progress: Progress) -> None:
+        self.name = name
+        self.ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.dead = asyncio.Event()
+        self._on_progress = on_progress
+        self._popen: subprocess.Popen[bytes] | None = None
+        self._pipe = -1
+        self._text = b""
+
+    @property
+    def pid(self) -> int:
+        """Of the program; 0 before it starts."""
+        return self._popen.pid if self._popen else 0
+
+    def start(
+        self,
+        command: Sequence[str],
+        fds: Mapping[str, str],
+        inherited: Sequence[int],
+        env: Mapping[str, str],
+        stdin: bytes = b"",
+    ) -> None:
+        """Start the program.
+
+        Args:
+            command: interpreter and arguments; `--fds` is added.
+            fds: value of each descriptor by name, as `stages.run.parse_fds` reads them.
+            inherited: descriptors to pass on.
+            env: added to our environment.
+            stdin: what it reads from standard input.
+
+        Raises:
+            StageError: it cannot be started at all.
+        """
+        self._pipe, write_fd = os.pipe()
+        os.set_blocking(self._pipe, False)
+        listed = ",".join(f"{name}={value}" for name, value in {**fds, "ready": write_fd}.items())
+        try:
+            self._popen = subprocess.Popen(
+                [*command, "--fds", listed],
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=2,  # our standard output belongs to results
+                pass_fds=(*inherited, write_fd),
+                env={**os.environ, **env},
+                process_group=0,  # Ctrl-C is for us; and a group can be ended whole
+            )
+        except OSError as error:
+            os.close(self._pipe)
+            raise StageError(
+                f"{self.name} could not start: {command[0]}: {error.strerror}",
+                "Check the `python` of its section",
+            ) from error
+        finally:
+            os.close(write_fd)
+        if self._popen.stdin:
+            self._popen.stdin.write(stdin)
+            self._popen.stdin.close()
+        asyncio.get_running_loop().add_reader(self._pipe, self._listen)
+
+    def end(self, sig: signal.Signals = signal.SIGTERM) -> None:
+        """Send a signal to the program and everything it started."""
+        if self._popen and self._popen.poll() is None:
+            os.killpg(self._popen.pid, sig)
+
+    async def gone(self, timeout: float) -> bool:
+        """Wait until it is dead and reaped; False if it is not by then."""
+        try:
+            async with asyncio.timeout(timeout):
+                await self.dead.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _listen(self) -> None:
+        """Read what the program said; the end of the pipe is the end of the program."""
+        try:
+            data = os.read(self._pipe, 65536)
+        except BlockingIOError:
+            return
+        if not data:
+            self._bury()
+            return
+        *lines, self._text = (self._text + data).split(b"\n")
+        for line in lines:
+            self._message(json.loads(line))
+
+    def _message(self, message: dict[str, Any]) -> None:
+        if "progress" in message:
+            self._on_progress(self.name, message["progress"], message["fraction"])
+        elif self.ready.done():
+            return
+        elif "ready" in message:
+            self.ready.set_result(message)
+        else:
+            self.ready.set_exception(
+                StageError(f"{self.name} could not start: {message['error']}", message["remedy"])
+            )
+
+    def _bury(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pipe)
+        os.close(self._pipe)
+        assert self._popen
+        status = self._popen.wait()
+        if not self.ready.done():
+            self.ready.set_exception(StageError(f"{self.name} could not start: it {death(status)}"))
+        self.ready.exception()  # looked at: nobody need be waiting
+        self.dead.set()
+
+    @property
+    def obituary(self) -> str:
+        """How it died, for people."""
+        status = self._popen.returncode if self._popen else None
+        return death(status) if status is not None else "is alive"
+
+
+def death(status: int) -> str:
+    """An exit status in words."""
+    if status >= 0:
+        return f"ended with exit code {status}"
+    hint = " (out of memory?)" if status == -signal.SIGKILL else ""
+    return f"was killed by {signal.Signals(-status).name}{hint}"
+
+
+def interpreter(python: str) -> str:
+    """The interpreter of a stage: its own, or ours."""
+    return str(Path(python).expanduser()) if python else sys.executable

@@ -1,0 +1,205 @@
+"""Starts the programs, watches over them, and ends them."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from pipeline.config import Config
+from pipeline.errors import StageError
+from pipeline.process import Process, Progress, interpreter
+from pipeline.version import VERSION
+from ringbuf import VERSION as LAYOUT_VERSION
+from ringbuf import Arena, BellPipe
+from stages.topology import AUDIO, CONTROL, STAGES, topology
+
+T = TypeVar("T")
+WATCH_S = 1.0
+TERMINATE_S = 0.7  # for programs to end by themselves; Ctrl-C ends everything within 2 s
+
+
+class Supervisor:
+    """The programs of one pipeline, from start to end.
+
+    Args:
+        config: the whole configuration.
+        on_progress: told what each program does while it starts.
+
+    Attributes:
+        arena: this process's view of the shared memory.
+        failure: set when a program that was ready has died or hangs.
+    """
+
+    def __init__(self, config: Config, on_progress: Progress) -> None:
+        self.config = config
+        self.layout = topology(config.pipeline.lanes, config.llm.context)
+        self.bells = {name: BellPipe.create() for name in self.layout.processes}
+        self.arena = Arena.create(
+            self.layout, CONTROL, self.bells, config.model_dump_json().encode()
+        )
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.processes: dict[str, Process] = {}
+        self._on_progress = on_progress
+        self._lifeline, self._lifeline_end = os.pipe()
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The stages that are programs; with the edge "client", `audio` is not."""
+        return tuple(s for s in STAGES if s != AUDIO or self.config.audio.stage != "client")
+
+    async def start(self) -> None:
+        """Bring the models, then start every stage and wait until all are ready.
+
+        Raises:
+            StageError: one could not start, or was not ready in time; everything is ended.
+        """
+        try:
+            async with asyncio.timeout(self.config.pipeline.ready_timeout_s):
+                await self._prepare()
+                for stage in self.stages:
+                    self._start_stage(stage)
+                await self._all_ready()
+        except TimeoutError:
+            late = [n for n, p in self.processes.items() if not p.ready.done()]
+            raise StageError(
+                f"{', '.join(late)} not ready after {self.config.pipeline.ready_timeout_s:.0f} s",
+                "Raise pipeline.ready_timeout_s if the machine is slow",
+            ) from None
+        self._watch = asyncio.create_task(self._watch_over())
+
+    async def stop(self) -> None:
+        """End every program and give everything back; safe to call at any time, and twice."""
+        if self._watch:
+            self._watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watch
+            self._watch = None
+        for process in self.processes.values():
+            process.end()
+        deadline = time.monotonic() + TERMINATE_S
+        for process in self.processes.values():
+            if process.pid and not await process.gone(max(0.0, deadline - time.monotonic())):
+                process.end(signal.SIGKILL)
+                await process.gone(TERMINATE_S)
+        self.processes.clear()
+        if not self.failure.done():
+            self.failure.cancel()
+        self._close_descriptors()
+
+    async def unless_failed(self, work: Awaitable[T]) -> T:
+        """Wait for `work`, or for the failure of a stage, whichever comes first.
+
+        Raises:
+            StageError: a stage has died or hangs.
+        """
+        task = asyncio.ensure_future(work)
+        either: set[asyncio.Future[Any]] = {task, self.failure}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                self.failure.result()
+            return await task
+        finally:
+            task.cancel()
+
+    async def _prepare(self) -> None:
+        process = self._process("models")
+        process.start(
+            [interpreter(""), "-P", "-m", "pipeline.prepare"],
+            {"lifeline": str(self._lifeline)},
+            [self._lifeline],
+            {},
+            stdin=self.config.model_dump_json().encode(),
+        )
+        await process.ready
+        await process.dead.wait()
+        del self.processes["models"]
+
+    def _start_stage(self, stage: str) -> None:
+        section = self.config.section(stage)
+        fds = {"arena": str(self.arena.fd), "lifeline": str(self._lifeline)}
+        inherited = [self.arena.fd, self._lifeline, self.bells[stage].read_fd]
+        for name, bell in self.bells.items():
+            fds[name] = f"{bell.read_fd if name == stage else -1}:{bell.write_fd}"
+            inherited.append(bell.write_fd)
+        command = [interpreter(section.python), "-P", "-m", "stages.run", "--stage", stage]
+        self._process(stage).start(command, fds, inherited, environment(section.threads))
+
+    def _process(self, name: str) -> Process:
+        process = Process(name, self._on_progress)
+        self.processes[name] = process
+        return process
+
+    async def _all_ready(self) -> None:
+        for ready in asyncio.as_completed([p.ready for p in self.processes.values()]):
+            message = await ready
+            seen = (message["ready"], message["layout"])
+            if seen != (VERSION, LAYOUT_VERSION):
+                raise StageError(
+                    f"a stage runs voxring {seen[0]} with layout {seen[1]}, "
+                    f"this is {VERSION} with layout {LAYOUT_VERSION}",
+                    "Install the same voxring in its interpreter",
+                )
+
+    async def _watch_over(self) -> None:
+        """Turn the first death or hang into `failure`."""
+        deaths = {
+            asyncio.create_task(process.dead.wait()): process for process in self.processes.values()
+        }
+        try:
+            while not self.failure.done():
+                done, _ = await asyncio.wait(
+                    deaths, timeout=WATCH_S, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in done:
+                    process = deaths[task]
+                    self._fail(f"{process.name} {process.obituary}")
+                self._check_beats()
+        finally:
+            for task in deaths:
+                task.cancel()
+
+    def _check_beats(self) -> None:
+        limit = self.config.pipeline.hang_timeout_s
+        for name, process in self.processes.items():
+            silent = (time.monotonic_ns() - self.arena.bell_of(name).beat) / 1e9
+            if silent > limit:
+                process.end(signal.SIGKILL)
+                self._fail(f"{name} gave no sign of life for {silent:.0f} s and was killed")
+
+    def _fail(self, what: str) -> None:
+        if not self.failure.done():
+            self.failure.set_exception(
+                StageError(f"stage {what}", "Its own messages stand above; then start again")
+            )
+            self.failure.exception()  # looked at: nobody need be waiting
+
+    def _close_descriptors(self) -> None:
+        self.arena.close()
+        for bell in self.bells.values():
+            bell.close()
+        self.bells.clear()
+        for fd in (self._lifeline, self._lifeline_end):
+            if fd >= 0:
+                os.close(fd)
+        self._lifeline = self._lifeline_end = -1
+
+
+def environment(threads: int) -> dict[str, str]:
+    """What a stage's libraries read at start: their share of the cores, and to wait quietly."""
+    count = str(threads)
+    return {
+        "OMP_NUM_THREADS": count,
+        "OPENBLAS_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "KMP_BLOCKTIME": "0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "TRANSFORMERS_VERBOSITY": "error",
+    }

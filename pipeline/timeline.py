@@ -1,0 +1,160 @@
+"""Where the milliseconds of a turn went: pure, from the event records of all stages."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ringbuf import EventRecord
+from stages.event import Event
+from stages.outcome import Outcome
+
+MILESTONES = {
+    "silence": Event.SILENCE,
+    "soft_end": Event.SOFT_END,
+    "decode_start": Event.DECODE_START,
+    "transcript": Event.FINAL,
+    "prefill": Event.PREFILL,
+    "first_id": Event.FIRST_ID,
+    "first_sound": Event.FIRST_SOUND,
+    "last_id": Event.LAST_ID,
+    "release": Event.RELEASE,
+    "first_audio": Event.FIRST_AUDIO,
+    "play_end": Event.PLAY_END,
+}
+AUDIBLE = (Outcome.ANSWERED, Outcome.INTERRUPTED, Outcome.FAILED)
+SETTLED_NS = 1_000_000_000  # a first audio counts only if no gap follows within this time
+VAD_WINDOW_NS = 32_000_000
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One turn.
+
+    Attributes:
+        at: monotonic ns of each event of the answer that counted.
+        values: what each of these events says it is.
+        speech_end: monotonic ns of the end of the user's speech; None if unknown.
+        speech_end_source: "clip" (annotated or measured) or "vad" (the detector's estimate).
+        underruns: (monotonic ns, length in ns) of each gap in the answer.
+        lost: event records that were lost since the last turn: the rest may be incomplete.
+    """
+
+    lane: int
+    turn: int
+    answer: int
+    outcome: Outcome
+    at: dict[Event, int]
+    values: dict[Event, int]
+    speech_end: int | None
+    speech_end_source: str
+    underruns: tuple[tuple[int, int], ...] = ()
+    lost: int = 0
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """Each milestone that was reached, ms after the end of the user's speech, in order."""
+        if self.speech_end is None:
+            return {}
+        reached = {
+            name: (self.at[event] - self.speech_end) / 1e6
+            for name, event in MILESTONES.items()
+            if event in self.at
+        }
+        return dict(sorted(reached.items(), key=lambda item: item[1]))
+
+    @property
+    def first_audio_ms(self) -> float | None:
+        """First-audio latency; None if nothing was heard, or not smoothly, or too early."""
+        delay = self.phases.get("first_audio")
+        counts = self.outcome in AUDIBLE and not self.cut_off
+        return delay if delay is not None and counts and not self._stumbles else None
+
+    @property
+    def cut_off(self) -> bool:
+        """The answer was released before the user had finished."""
+        return self.phases.get("release", 0.0) < 0
+
+    @property
+    def _stumbles(self) -> bool:
+        heard = self.at[Event.FIRST_AUDIO]
+        return any(heard <= at < heard + SETTLED_NS for at, _ in self.underruns)
+
+
+@dataclass
+class Collector:
+    """Gathers records until a turn ends.
+
+    Records name a lane and a turn, an answer, or neither (what happened to a clip).
+    """
+
+    _records: dict[int, list[EventRecord]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, records: Iterable[EventRecord]) -> None:
+        """Take what the event rings brought, in any order."""
+        for record in records:
+            self._records[record.lane].append(record)
+
+    def forget(self, lane: int) -> None:
+        """A new conversation begins on this lane."""
+        self._records.pop(lane, None)
+
+    def finish(self, lane: int, turn: int, answer: int, outcome: Outcome, lost: int) -> Timeline:
+        """The timeline of a turn that has ended; its records are dropped."""
+        records = sorted(self._records[lane], key=lambda record: record.at)
+        mine = [r for r in records if _belongs(r, turn, answer)]
+        at, values = _milestones(mine)
+        speech_end, source = _speech_end(records, at)
+        self._records[lane] = [
+            r for r in records if r.event in CLIP_EVENTS or (turn != r.turn and answer != r.answer)
+        ]
+        return Timeline(
+            lane=lane,
+            turn=turn,
+            answer=answer,
+            outcome=outcome,
+            at=at,
+            values=values,
+            speech_end=speech_end,
+            speech_end_source=source,
+            underruns=tuple((r.at, r.value) for r in mine if r.event == Event.UNDERRUN),
+            lost=lost,
+        )
+
+
+CLIP_EVENTS = {Event.CLIP_START, Event.SPEECH_END}
+
+
+def _belongs(record: EventRecord, turn: int, answer: int) -> bool:
+    """Of the answer that counted; or of the turn, where there is no answer yet."""
+    if record.event in CLIP_EVENTS:
+        return False
+    return record.answer == answer or (record.event == Event.SPEECH_START and record.turn == turn)
+
+
+def _milestones(records: list[EventRecord]) -> tuple[dict[Event, int], dict[Event, int]]:
+    """First occurrence of each event; of pauses the last, because only that one was the end."""
+    at: dict[Event, int] = {}
+    values: dict[Event, int] = {}
+    for record in records:
+        event = Event(record.event)
+        if event in at and event is not Event.SILENCE:
+            continue
+        at[event] = record.at
+        values[event] = record.value
+    return at, values
+
+
+def _speech_end(records: list[EventRecord], at: dict[Event, int]) -> tuple[int | None, str]:
+    """The clip's own end of speech if a clip was playing, else what the detector saw."""
+    began = at.get(Event.SPEECH_START)
+    clips = [r.at for r in records if r.event == Event.SPEECH_END and _heard_in(r, began)]
+    if clips:
+        return clips[-1], "clip"
+    if Event.SILENCE in at:
+        return at[Event.SILENCE] - VAD_WINDOW_NS, "vad"
+    return None, "vad"
+
+
+def _heard_in(clip: EventRecord, began: int | None) -> bool:
+    """Whether an utterance that began at `began` can be this clip's; its value is its start."""
+    return began is not None and clip.value - SETTLED_NS <= began <= clip.at + SETTLED_NS

@@ -1,0 +1,3 @@
+"""Which voxring this is."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,140 @@
+"""Sound on its way from one stage to the next, with what is ordered with it."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ringbuf import _core
+from ringbuf.layout import RingSpec
+from ringbuf.ring import Batch, Column, SlotRing
+
+
+class Mark(IntEnum):
+    """What a block of speech says besides its sound."""
+
+    NONE = 0
+    START = 1  # an utterance begins with this block
+    SOFT_END = 2  # a pause that is worth starting an answer on; nothing is audible yet
+    RESUME = 3  # the speaker went on after all
+    RELEASE = 4  # the turn is over for good
+
+
+@dataclass(frozen=True, slots=True)
+class AudioBlock:
+    """One block of mono sound.
+
+    Attributes:
+        samples: int16 [n], a view of shared memory: valid until the block is released.
+        first: index of its first sample in the stream (or in the answer).
+        rate: samples per second.
+        position: how many of the answer's ids are voiced by the end of this block.
+        lost: samples that the writer had to drop just before this block.
+        stamp: monotonic ns at which it was put.
+    """
+
+    samples: NDArray[np.int16]
+    first: int
+    rate: int
+    turn: int
+    answer: int
+    mark: Mark
+    position: int
+    lost: int
+    stamp: int
+
+
+class AudioRing(SlotRing):
+    """Slots of up to `block` int16 samples with their rate, time and numbers."""
+
+    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
+        super().__init__(spec, core, columns)
+        self.block = spec.block
+
+    def put(
+        self,
+        samples: NDArray[np.int16],
+        *,
+        first: int,
+        rate: int,
+        turn: int = 0,
+        answer: int = 0,
+        mark: Mark = Mark.NONE,
+        position: int = 0,
+        lost: int = 0,
+    ) -> bool:
+        """Publish one block.
+
+        Args:
+            samples: int16 [n], n at most `block`; a block may carry a mark and no sound.
+
+        Returns:
+            False if there was no room: nothing was written, and this lane is woken when there is.
+
+        Raises:
+            ValueError: the block is too long or not int16.
+        """
+        count = len(samples)
+        if count > self.block or samples.dtype != np.int16:
+            raise ValueError(
+                f"{self.spec.name} takes at most {self.block} int16 samples a block, "
+                f"not {count} of {samples.dtype}"
+            )
+        if not self.room(1):
+            return False
+        slot = self._core.write_slot
+        columns = self._columns
+        columns["samples"][slot, :count] = samples
+        columns["valid"][slot] = count
+        columns["first"][slot] = first
+        columns["rate"][slot] = rate
+        columns["turn"][slot] = turn
+        columns["answer"][slot] = answer
+        columns["mark"][slot] = mark
+        columns["position"][slot] = position
+        columns["lost"][slot] = lost
+        columns["stamp"][slot] = time.monotonic_ns()
+        self._core.publish(1)
+        return True
+
+    def count_lost(self, samples: int) -> None:
+        """Count samples that found no room: the drop rule of a microphone, which cannot wait."""
+        self._core.drop(samples)
+
+    def read(self, limit: int | None = None) -> "AudioBatch":
+        """Everything there is, at most `limit` blocks, for the length of a `with` block."""
+        return AudioBatch(self, limit)
+
+    def peek(self) -> AudioBlock | None:
+        """The next block without taking it, or None."""
+        return self._block(self._core.read_slot) if self._core.filled() else None
+
+    def drop(self, count: int = 1) -> None:
+        """Release blocks that were peeked at."""
+        self._core.release(count)
+
+    def _block(self, slot: int) -> AudioBlock:
+        columns = self._columns
+        return AudioBlock(
+            samples=columns["samples"][slot, : columns["valid"][slot]],
+            first=int(columns["first"][slot]),
+            rate=int(columns["rate"][slot]),
+            turn=int(columns["turn"][slot]),
+            answer=int(columns["answer"][slot]),
+            mark=Mark(int(columns["mark"][slot])),
+            position=int(columns["position"][slot]),
+            lost=int(columns["lost"][slot]),
+            stamp=int(columns["stamp"][slot]),
+        )
+
+
+class AudioBatch(Batch[AudioRing]):
+    """Blocks being read."""
+
+    def __iter__(self) -> Iterator[AudioBlock]:
+        for span in self.spans():
+            for slot in range(span.start, span.stop):
+                yield self.ring._block(slot)

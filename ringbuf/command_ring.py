@@ -1,0 +1,61 @@
+"""Small messages of bytes beside the hot path."""
+
+import struct
+
+import numpy as np
+
+from ringbuf.errors import MessageTooLong
+from ringbuf.ring import SlotRing
+
+LENGTH = struct.Struct("<I")
+
+
+class CommandRing(SlotRing):
+    """A ring of bytes that carries whole messages, each behind its length."""
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest message that can ever fit."""
+        return self.spec.capacity - LENGTH.size
+
+    def put(self, message: bytes) -> bool:
+        """Publish one message, whole.
+
+        Returns:
+            False if there was no room: nothing was written, and this lane is woken when there is.
+
+        Raises:
+            MessageTooLong: it can never fit.
+        """
+        if len(message) > self.longest:
+            raise MessageTooLong(len(message), self.longest)
+        data = np.frombuffer(LENGTH.pack(len(message)) + message, np.uint8)
+        if self.room(len(data)) < len(data):
+            return False
+        done = 0
+        for span in self._spans(self._core.write_slot, len(data)):
+            size = span.stop - span.start
+            self._columns["bytes"][span.start : span.stop] = data[done : done + size]
+            done += size
+        self._core.publish(len(data))
+        return True
+
+    def put_or_drop(self, message: bytes) -> bool:
+        """Publish one message, or count it as dropped: for readers that may not be there."""
+        if self.put(message):
+            return True
+        self._core.drop(1)
+        return False
+
+    def read(self) -> list[bytes]:
+        """All whole messages, oldest first; they are released."""
+        count = self._core.filled()
+        spans = self._spans(self._core.read_slot, count)
+        data = b"".join(self._columns["bytes"][s.start : s.stop].tobytes() for s in spans)
+        messages, at = [], 0
+        while at < count:
+            (length,) = LENGTH.unpack_from(data, at)
+            messages.append(data[at + LENGTH.size : at + LENGTH.size + length])
+            at += LENGTH.size + length
+        self._core.release(count)
+        return messages

@@ -1,0 +1,139 @@
+"""Token ids on their way from one stage to the next."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ringbuf import _core
+from ringbuf.layout import RingSpec
+from ringbuf.ring import Batch, Column, SlotRing, Span
+
+
+class Kind(IntEnum):
+    """What a token slot says."""
+
+    ID = 0  # one token id
+    END = 1  # the run is complete; position is its length
+    EMPTY = 2  # complete, and nothing was in it
+    FAILED = 3  # the writer could not finish; what came before is all there is
+    RESUME = 4  # the speaker goes on: the words stay, the answer to them is void
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRun:
+    """Slots of one kind, turn and answer; ids have consecutive positions.
+
+    Attributes:
+        ids: int32 [n], a view of shared memory: valid only inside the batch's block.
+        position: of ids[0].
+        stamp: monotonic ns at which ids[0] was put.
+    """
+
+    ids: NDArray[np.int32]
+    position: int
+    turn: int
+    answer: int
+    kind: Kind
+    stamp: int
+
+
+class TokenRing(SlotRing):
+    """Slots of (id int32, position, turn, answer uint32, kind uint8, stamp int64 ns)."""
+
+    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
+        super().__init__(spec, core, columns)
+        self.ids: NDArray[np.int32] = columns["ids"]
+        self.position: NDArray[np.uint32] = columns["position"]
+        self.turn: NDArray[np.uint32] = columns["turn"]
+        self.answer: NDArray[np.uint32] = columns["answer"]
+        self.kind: NDArray[np.uint8] = columns["kind"]
+        self.stamp: NDArray[np.int64] = columns["stamp"]
+
+    def put(self, id: int, *, position: int, turn: int, answer: int, kind: Kind = Kind.ID) -> bool:
+        """Publish one slot by itself.
+
+        Returns:
+            False if there was no room: nothing was written, and this lane is woken when there is.
+        """
+        if not self.room(1):
+            return False
+        slot = self._core.write_slot
+        self.ids[slot] = id
+        self.position[slot] = position
+        self.turn[slot] = turn
+        self.answer[slot] = answer
+        self.kind[slot] = kind
+        self.stamp[slot] = time.monotonic_ns()
+        self._core.publish(1)
+        return True
+
+    def put_run(self, ids: NDArray[np.int32], *, position: int, turn: int, answer: int) -> int:
+        """Publish ids at consecutive positions, as many as there is room for.
+
+        Args:
+            ids: int32 [n].
+            position: of ids[0].
+
+        Returns:
+            How many were written, from the front; below n, this lane is woken when there is room.
+        """
+        count = min(len(ids), self.room(len(ids)))
+        done = 0
+        now = time.monotonic_ns()
+        for span in self._spans(self._core.write_slot, count):
+            part = slice(span.start, span.stop)
+            size = span.stop - span.start
+            self.ids[part] = ids[done : done + size]
+            self.position[part] = np.arange(position + done, position + done + size)
+            self.turn[part] = turn
+            self.answer[part] = answer
+            self.kind[part] = Kind.ID
+            self.stamp[part] = now
+            done += size
+        self._core.publish(count)
+        return count
+
+    def read(self, limit: int | None = None) -> "TokenBatch":
+        """Everything there is, at most `limit` slots, for the length of a `with` block."""
+        return TokenBatch(self, limit)
+
+    def _runs(self, span: Span) -> Iterator[TokenRun]:
+        """A contiguous piece cut wherever one model input may not go on."""
+        if span.stop - span.start == 1:  # the usual case while ids are generated one by one
+            yield self._run(span.start, span.stop)
+            return
+        part = slice(span.start, span.stop)
+        position, kind = self.position[part], self.kind[part]
+        joined = (
+            (kind[1:] == Kind.ID)
+            & (kind[:-1] == Kind.ID)
+            & (self.turn[part][1:] == self.turn[part][:-1])
+            & (self.answer[part][1:] == self.answer[part][:-1])
+            & (position[1:] == position[:-1] + 1)
+        )
+        starts = [span.start, *(span.start + 1 + np.flatnonzero(~joined)).tolist()]
+        for start, stop in zip(starts, [*starts[1:], span.stop], strict=True):
+            yield self._run(start, stop)
+
+    def _run(self, start: int, stop: int) -> TokenRun:
+        return TokenRun(
+            ids=self.ids[start:stop],
+            position=int(self.position[start]),
+            turn=int(self.turn[start]),
+            answer=int(self.answer[start]),
+            kind=Kind(int(self.kind[start])),
+            stamp=int(self.stamp[start]),
+        )
+
+
+class TokenBatch(Batch[TokenRing]):
+    """Slots being read."""
+
+    def runs(self) -> Iterator[TokenRun]:
+        """The batch in order, as runs whose ids are a model's input as they lie."""
+        for span in self.spans():
+            yield from self.ring._runs(span)

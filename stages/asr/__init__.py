@@ -1,0 +1,1 @@
+"""Speech to the language model's token ids."""

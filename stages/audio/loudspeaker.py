@@ -1,0 +1,68 @@
+"""Where the voice of one lane comes out: playback joined to the lane's words and timeline."""
+
+from collections.abc import Callable
+
+from stages.audio.playback import Fact, Gate, Happened, Playback, Span
+from stages.event import Event
+from stages.lane import Lane
+
+EVENTS = {
+    Fact.STARTED: Event.PLAY_START,
+    Fact.AUDIBLE: Event.FIRST_AUDIO,
+    Fact.UNDERRUN: Event.UNDERRUN,
+    Fact.ENDED: Event.PLAY_END,
+    Fact.CUT: Event.PLAY_END,
+}
+
+
+class Loudspeaker:
+    """Plays what may be heard, and tells what was.
+
+    Args:
+        lane: the lane.
+        on_start: gets the number of an answer that begins to sound.
+        on_span: gets samples as they are played.
+        on_end: gets the number of an answer that will sound no more; called before `played`
+            says so, so that "final" means all is done.
+    """
+
+    def __init__(
+        self,
+        lane: Lane,
+        *,
+        on_start: Callable[[int], None] = lambda answer: None,
+        on_span: Callable[[Span], None],
+        on_end: Callable[[int], None] = lambda answer: None,
+    ) -> None:
+        self.lane = lane
+        self._playback = Playback(lane.answer)
+        self._on_start = on_start
+        self._on_span = on_span
+        self._on_end = on_end
+        self._turn = 0  # that the sounding answer belongs to
+
+    def step(self, now: int) -> bool:
+        """Play what is due; whether to come again at once."""
+        lane = self.lane
+        gate = Gate(lane.answer, lane.released, lane.hold, lane.voice_end)
+        tick = self._playback.step(now, gate, lane.voice)
+        if any(fact.fact is Fact.STARTED for fact in tick.facts):
+            self._turn = lane.turn
+            self._on_start(gate.answer)
+        for span in tick.spans:
+            self._on_span(span)
+        for fact in tick.facts:
+            self._tell(fact)
+        if tick.played is not None:
+            lane.played = tick.played
+        return tick.again
+
+    def give_up(self) -> None:
+        """Say nothing more of this answer."""
+        self.lane.played = self._playback.give_up()
+
+    def _tell(self, fact: Happened) -> None:
+        event = EVENTS[fact.fact]
+        self.lane.emit(event, turn=self._turn, answer=fact.answer, value=fact.value, at=fact.at)
+        if fact.fact in (Fact.ENDED, Fact.CUT):
+            self._on_end(fact.answer)

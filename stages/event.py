@@ -1,0 +1,27 @@
+"""What can happen in a turn: the rows of its timeline."""
+
+from enum import IntEnum
+
+
+class Event(IntEnum):
+    """Who records it, and what its value means, stands beside each."""
+
+    CLIP_START = 1  # audio: the first sample of a clip was due
+    SPEECH_END = 2  # audio: the end of speech in the clip is due; value: the clip's start, ns
+    SPEECH_START = 3  # turn: voice activity began (at: the first voiced window)
+    SILENCE = 4  # turn: end of the first silent window
+    SOFT_END = 5  # turn: the pause is worth starting an answer on
+    RESUME = 6  # turn: the user went on after a soft end
+    RELEASE = 7  # turn: the turn is over, the answer may be heard
+    DECODE_START = 8  # asr: the authoritative decode began; value: ms of speech
+    FINAL = 9  # asr: the last id is on the ring; value: words
+    PREFILL = 10  # llm: the prompt is in the cache; value: ids of this turn
+    FIRST_ID = 11  # llm: the first id of the answer is on the ring
+    LAST_ID = 12  # llm: the answer is complete; value: ids
+    FIRST_SOUND = 13  # tts: the first block of sound is on the ring
+    LAST_SOUND = 14  # tts: the last block is on the ring; value: blocks
+    PLAY_START = 15  # audio: the first block is being played
+    FIRST_AUDIO = 16  # audio: the first 10 ms at -50 dBFS or more are being played
+    UNDERRUN = 17  # audio: there was nothing to play inside an answer; value: ns
+    PLAY_END = 18  # audio: the last sample was played
+    OUTCOME = 19  # turn: the turn has ended; value: Outcome

@@ -1,0 +1,145 @@
+"""One conversation, as a stage sees it: rings and words of the voice pipeline, with their types."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ringbuf
+from ringbuf import EventRecord, EventRing
+from stages.event import Event
+from stages.messages import Caption, CaptionKind, End, Played
+
+
+class Lane:
+    """Rings and control words of one lane; `topology.py` says who may write which.
+
+    Args:
+        lane: the lane in shared memory.
+        process: which process this is.
+        events: that process's event ring.
+    """
+
+    def __init__(self, lane: ringbuf.Lane, process: str, events: EventRing) -> None:
+        self.number = lane.number
+        self.process = process
+        self.mic = lane.audio("mic")
+        self.speech = lane.audio("speech")
+        self.heard = lane.token("heard")
+        self.reply = lane.token("reply")
+        self.voice = lane.audio("voice")
+        self.commands = lane.command("commands")
+        self.settings = lane.command("settings")
+        self.words = lane.command("words")
+        self.orders = lane.command("orders")
+        self._lane = lane
+        self._events = events
+
+    @property
+    def session(self) -> int:
+        """Number of the conversation: odd while it is open, even while the lane is free."""
+        return self._lane.get("session")
+
+    @property
+    def turn(self) -> int:
+        """Number of the user's utterance, uint32."""
+        return self._lane.get("turn")
+
+    @turn.setter
+    def turn(self, value: int) -> None:
+        self._lane.set("turn", value & 0xFFFF_FFFF)
+
+    @property
+    def answer(self) -> int:
+        """Number of the attempt to answer that counts; others are stale. uint32."""
+        return self._lane.get("answer")
+
+    @answer.setter
+    def answer(self, value: int) -> None:
+        self._lane.set("answer", value & 0xFFFF_FFFF)
+
+    @property
+    def released(self) -> int:
+        """The answer that may be heard, uint32."""
+        return self._lane.get("released")
+
+    @released.setter
+    def released(self, value: int) -> None:
+        self._lane.set("released", value & 0xFFFF_FFFF)
+
+    @property
+    def hold(self) -> bool:
+        """The voice is paused."""
+        return bool(self._lane.get("hold"))
+
+    @hold.setter
+    def hold(self, value: bool) -> None:
+        self._lane.set("hold", int(value))
+
+    @property
+    def reply_end(self) -> End:
+        """Where the answer's ids end."""
+        return End.unpack(self._lane.get("reply_end"))
+
+    @reply_end.setter
+    def reply_end(self, value: End) -> None:
+        self._lane.set("reply_end", value.pack())
+
+    @property
+    def voice_end(self) -> End:
+        """Where the answer's sound ends."""
+        return End.unpack(self._lane.get("voice_end"))
+
+    @voice_end.setter
+    def voice_end(self, value: End) -> None:
+        self._lane.set("voice_end", value.pack())
+
+    @property
+    def played(self) -> Played:
+        """How much of the answer was heard."""
+        return Played.unpack(self._lane.get("played"))
+
+    @played.setter
+    def played(self, value: Played) -> None:
+        self._lane.set("played", value.pack())
+
+    def skip_unread(self) -> None:
+        """Forget what lies unread in the rings that this process reads."""
+        self._lane.skip(self.process)
+
+    def acknowledge(self, session: int) -> None:
+        """Say that this process has followed `session`."""
+        self._lane.set(f"ack_{self.process}", session)
+
+    def emit(
+        self, event: Event, *, turn: int = 0, answer: int = 0, value: int = 0, at: int
+    ) -> None:
+        """Record something in the timeline.
+
+        Args:
+            at: monotonic ns at which it happened (or will be heard).
+        """
+        self._events.put(EventRecord(self.number, turn, answer, event, at, value))
+
+    def caption(
+        self,
+        kind: CaptionKind,
+        *,
+        turn: int = 0,
+        answer: int = 0,
+        position: int = 0,
+        ids: NDArray[np.int32] | None = None,
+        text: str = "",
+    ) -> None:
+        """Tell the client; counted as dropped if it does not read.
+
+        Args:
+            ids: int32 [n], for HEARD and REPLY.
+            text: for ERROR and CLIP.
+        """
+        payload = text.encode() if ids is None else ids.astype("<i4").tobytes()
+        caption = Caption(kind, turn, answer, position, payload)
+        self._lane.command(f"captions_{self.process}").put_or_drop(caption.pack())
+
+
+def is_newer(one: int, other: int) -> bool:
+    """Whether a uint32 turn or answer number comes after another, across the wrap-around."""
+    return 0 < (one - other & 0xFFFF_FFFF) < 0x8000_0000

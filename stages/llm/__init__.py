@@ -1,0 +1,1 @@
+"""Token ids to token ids: the conversation lives in the KV cache."""

@@ -1,0 +1,218 @@
+"""One conversation inside `llm`: ids of the user's words in, ids of the answer out."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.errors import VoxringError
+from ringbuf import Kind, TokenRun
+from stages.event import Event
+from stages.lane import Lane, is_newer
+from stages.llm.conversation import Conversation
+from stages.llm.heard import PATIENCE_NS, heard_ids
+from stages.llm.pieces import Pieces
+from stages.llm.reply import Reply
+from stages.messages import CaptionKind
+from stages.stage import Session
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a scripted model speaks; a real one as fast as it can.
+
+    Attributes:
+        first_ns: from the end of the prompt to the first id.
+        next_ns: from id to id.
+    """
+
+    first_ns: int = 0
+    next_ns: int = 0
+
+
+class LlmSession(Session):
+    """Keeps one lane's conversation and answers its turns.
+
+    Args:
+        lane: the lane.
+        conversation: of this lane, at its opening.
+        pieces: the form of a conversation under given instructions.
+        blank: whether ids of a reply are nothing to say.
+        now: the clock, monotonic ns.
+        pace: of a scripted model.
+    """
+
+    def __init__(
+        self,
+        lane: Lane,
+        conversation: Conversation,
+        pieces: Callable[[str], Pieces],
+        blank: Callable[[Sequence[int]], bool],
+        now: Callable[[], int],
+        pace: Pace | None = None,
+    ) -> None:
+        super().__init__(lane)
+        self.conversation = conversation
+        self.now = now
+        self._pieces = pieces
+        self._blank = blank
+        self._pace = pace or Pace()
+        self._last_turn = lane.turn  # it and older ones are an earlier conversation's
+        self._broken = False  # something failed in this turn: its answer is a failure
+        self._reply: Reply | None = None
+        self._prompted = False  # the reply's prompt is in the cache
+        self._next_id = 0  # when the next id may come, for the pace
+        self._waiting_since: int | None = None
+        self._heard = 0  # ids of the last answer that were heard
+        self.due = 0  # the opening is computed before anybody speaks
+
+    def step(self) -> None:
+        """Hear what came, then one piece of work: a part of the prompt, or one id."""
+        self.due = None
+        self._configure()
+        self._drop_stale()
+        if self._reply:
+            self._reply.flush()
+        self._listen()
+        if self.conversation.behind:
+            self.conversation.catch_up()
+            self.due = 0
+        elif self.conversation.answering:
+            self._speak()
+
+    def fail(self, error: Exception) -> None:
+        """The turn is lost: what was said of its answer stands, else its words are forgotten."""
+        self._broken = True
+        if self.conversation.reply:
+            self.conversation.halt()
+        else:
+            self.conversation.dismiss()
+        if self._reply and not self._reply.closed:
+            self._reply.close(Kind.FAILED)
+        self.due = None
+
+    def close(self) -> None:
+        """Forget the conversation."""
+        self.conversation.close()
+
+    def _configure(self) -> None:
+        """Follow the client's settings."""
+        for message in self.lane.settings.read():
+            try:
+                settings = json.loads(message)
+                self.conversation.instruct(self._pieces(str(settings["instructions"])))
+            except (ValueError, KeyError, TypeError):
+                text = f"llm: settings must be JSON with 'instructions', got {message[:80]!r}"
+                self.lane.caption(CaptionKind.ERROR, text=text)
+            except VoxringError as error:
+                self.lane.caption(CaptionKind.ERROR, text=f"llm: {error}")
+
+    def _drop_stale(self) -> None:
+        """Stop an answer that nobody will hear."""
+        if self._reply and is_newer(self.lane.answer, self._reply.answer):
+            self.conversation.halt()
+            self._reply = None
+
+    def _listen(self) -> None:
+        """Take the runs in order, as far as what they ask for can be done now."""
+        with self.lane.heard.read() as batch:
+            runs = list(batch.runs())
+            batch.consume(0)
+            taken = 0
+            for run in runs:
+                if self._begins(run) and not self._settled():
+                    return
+                # Counted before it is taken: a run that raises must not come again.
+                taken += len(run.ids)
+                batch.consume(taken)
+                # Words with something behind them wait for it, and share one forward with it.
+                self._take(run, at_once=run is runs[-1])
+
+    def _begins(self, run: TokenRun) -> bool:
+        """Whether these are the first words of a new turn."""
+        return run.kind is Kind.ID and is_newer(run.turn, self._last_turn)
+
+    def _settled(self) -> bool:
+        """Whether it is known how much of the last answer was heard."""
+        now, lane, last = self.now(), self.lane, self.conversation
+        if self._waiting_since is None:
+            self._waiting_since = now
+        waited = now - self._waiting_since
+        heard = None
+        if last.answer is not None:
+            heard = heard_ids(last.answer, len(last.reply), lane.played, lane.released, waited)
+            if heard is None:
+                self.due = self._waiting_since + PATIENCE_NS
+                return False
+        self._waiting_since = None
+        self._heard = heard or 0
+        return True
+
+    def _take(self, run: TokenRun, *, at_once: bool) -> None:
+        if self._begins(run):
+            self._begin(run.turn)
+        if run.turn != self.conversation.turn:
+            self._answer_nothing(run)
+            return
+        self._reply = None  # whatever comes in a turn, it voids an answer to what was before
+        match run.kind:
+            case Kind.ID if not self._broken:
+                self.conversation.hear(run.ids, run.position, at_once=at_once)
+            case Kind.END:
+                self._answer(run)
+            case Kind.RESUME:
+                self.conversation.resume()
+            case Kind.EMPTY | Kind.FAILED:
+                self.conversation.dismiss()
+
+    def _begin(self, turn: int) -> None:
+        self._last_turn = turn
+        self._broken = False
+        self._reply = None
+        self.conversation.begin(turn, self._heard)
+
+    def _answer_nothing(self, run: TokenRun) -> None:
+        """A turn without words asks for an answer; one of an earlier conversation gets none."""
+        if run.kind is Kind.END and is_newer(run.turn, self._last_turn):
+            self._refuse(run, Kind.EMPTY)
+
+    def _answer(self, run: TokenRun) -> None:
+        """The words are complete: begin to answer, unless that is stale already."""
+        if is_newer(self.lane.answer, run.answer):
+            return
+        if self._broken:
+            self._refuse(run, Kind.FAILED)
+        elif not self.conversation.words:
+            self._refuse(run, Kind.EMPTY)
+        else:
+            self.conversation.ask(run.answer)
+            self._reply = Reply(self.lane, run.turn, run.answer, self.now)
+            self._prompted = False
+
+    def _refuse(self, run: TokenRun, kind: Kind) -> None:
+        self._reply = Reply(self.lane, run.turn, run.answer, self.now)
+        self._reply.close(kind)
+
+    def _speak(self) -> None:
+        """Publish one id, and the end behind the last one."""
+        reply, conversation = self._reply, self.conversation
+        assert reply
+        if not reply.flush():
+            return  # this lane is woken when the voice has read some
+        if not self._prompted:
+            self._prompted = True
+            self._next_id = self.now() + self._pace.first_ns
+            words = len(conversation.words)
+            self.lane.emit(
+                Event.PREFILL, turn=reply.turn, answer=reply.answer, value=words, at=self.now()
+            )
+        if self.now() < self._next_id:
+            self.due = self._next_id
+            return
+        self._next_id += self._pace.next_ns
+        id = conversation.step()
+        if id is not None:
+            reply.put(id)
+        if conversation.answering:
+            self.due = self._next_id if self._pace.next_ns else 0
+        else:
+            reply.close(Kind.EMPTY if self._blank(conversation.reply) else Kind.END)

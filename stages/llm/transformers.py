@@ -1,0 +1,49 @@
+"""A language model of transformers as a stage: one model, a conversation per lane."""
+
+from collections.abc import Sequence
+
+from stages.lane import Lane
+from stages.llm.conversation import Conversation
+from stages.llm.session import LlmSession
+from stages.stage import Stage
+
+
+class TransformersLlm(Stage):
+    """Any causal language model that transformers loads."""
+
+    name = "llm"
+
+    def load(self) -> None:
+        """Load model, tokenizer and chat template, then compute a little of everything."""
+        from pipeline.models import prepare_llm
+        from pipeline.tokenizer import Vocabulary
+        from stages.llm.engine import warm_up
+        from stages.llm.sampling import Sampling
+        from stages.llm.template import ChatTemplate
+        from stages.llm.transformers_engine import load_engine
+
+        config, progress = self.host.config.llm, self.host.progress
+        folder = prepare_llm(config.model, progress)
+        progress("loading the language model", None)
+        self.engine = load_engine(
+            folder,
+            context=config.context,
+            dtype=config.dtype,
+            device=config.device,
+            threads=self.host.threads,
+            sampling=Sampling(config.temperature, config.top_p, config.seed),
+        )
+        self.template = ChatTemplate.load(folder, self.engine.stops)
+        self.vocabulary = Vocabulary.load(folder)
+        progress("warming up the language model", None)
+        warm_up(self.engine)
+
+    def open(self, lane: Lane) -> LlmSession:
+        """A new conversation, with the configuration's system prompt."""
+        config = self.host.config.llm
+        pieces = self.template.pieces(config.system)
+        conversation = Conversation(self.engine, lane.number, pieces, config.max_new_tokens)
+        return LlmSession(lane, conversation, self.template.pieces, self._blank, self.host.now)
+
+    def _blank(self, ids: Sequence[int]) -> bool:
+        return not self.vocabulary.decode(ids).strip()

@@ -1,0 +1,151 @@
+"""The small messages beside the hot path, as bytes of fixed form."""
+
+import json
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Self
+
+
+class Status(IntEnum):
+    """How a piece of work ended."""
+
+    OK = 0
+    EMPTY = 1
+    FAILED = 2
+
+
+class Command(IntEnum):
+    """What an edge may ask of `turn`."""
+
+    COMMIT = 1  # the turn ends now, whatever the pause
+    CANCEL = 2  # stop the answer
+    MUTE = 3  # hear nothing
+    UNMUTE = 4
+
+    def pack(self) -> bytes:
+        """As it goes through the ring."""
+        return bytes([self])
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where an answer ends, in one control word.
+
+    count: ids for `reply_end`, blocks for `voice_end`; below 2^24.
+    """
+
+    answer: int
+    count: int
+    status: Status
+
+    def pack(self) -> int:
+        """As a 64-bit word: answer 32, count 24, status 8."""
+        return self.answer << 32 | self.count << 8 | self.status
+
+    @classmethod
+    def unpack(cls, word: int) -> Self:
+        """The inverse of `pack`."""
+        return cls(word >> 32, word >> 8 & 0xFF_FFFF, Status(word & 0xFF))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """How much of an answer was heard, in one control word.
+
+    position: how many ids of the reply were voiced to their end; below 2^31.
+    final: nothing more of this answer will be heard.
+    """
+
+    answer: int
+    position: int
+    final: bool
+
+    def pack(self) -> int:
+        """As a 64-bit word: answer 32, position 31, final 1."""
+        return self.answer << 32 | self.position << 1 | self.final
+
+    @classmethod
+    def unpack(cls, word: int) -> Self:
+        """The inverse of `pack`."""
+        return cls(word >> 32, word >> 1 & 0x7FFF_FFFF, bool(word & 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What `asr` tells `turn` of a soft end."""
+
+    turn: int
+    answer: int
+    count: int
+    status: Status
+
+    def pack(self) -> bytes:
+        """As it goes through the ring."""
+        return _WORDS.pack(self.turn, self.answer, self.count, self.status)
+
+    @classmethod
+    def unpack(cls, message: bytes) -> Self:
+        """The inverse of `pack`."""
+        turn, answer, count, status = _WORDS.unpack(message)
+        return cls(turn, answer, count, Status(status))
+
+
+class CaptionKind(IntEnum):
+    """What a caption tells the client."""
+
+    HEARD = 1  # payload: int32 ids of the user's words from `position` on; revises what follows
+    REPLY = 2  # payload: int32 ids of the answer from `position` on
+    OUTCOME = 3  # position: an Outcome
+    ERROR = 4  # payload: text
+    CLIP = 5  # the clip has been played to its end, or payload says why not
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """Something a client may want to show."""
+
+    kind: CaptionKind
+    turn: int = 0
+    answer: int = 0
+    position: int = 0
+    payload: bytes = b""
+
+    def pack(self) -> bytes:
+        """As it goes through the ring."""
+        return _CAPTION.pack(self.kind, self.turn, self.answer, self.position) + self.payload
+
+    @classmethod
+    def unpack(cls, message: bytes) -> Self:
+        """The inverse of `pack`."""
+        kind, turn, answer, position = _CAPTION.unpack_from(message)
+        return cls(CaptionKind(kind), turn, answer, position, message[_CAPTION.size :])
+
+
+@dataclass(frozen=True, slots=True)
+class PlayOrder:
+    """What a client asks of the file edge: play a clip, keep the answer.
+
+    Args:
+        clip: path of a sound file.
+        speech_end_s: where speech ends in it, s; None if there is none.
+        out: path of the WAV file for the answer; "" for none.
+    """
+
+    clip: str
+    speech_end_s: float | None = None
+    out: str = ""
+
+    def pack(self) -> bytes:
+        """As it goes through the ring."""
+        return json.dumps({name: getattr(self, name) for name in self.__slots__}).encode()
+
+    @classmethod
+    def unpack(cls, message: bytes) -> Self:
+        """The inverse of `pack`."""
+        fields: dict[str, Any] = json.loads(message)
+        return cls(**fields)
+
+
+_WORDS = struct.Struct("<IIIB")
+_CAPTION = struct.Struct("<BIII")

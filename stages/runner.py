@@ -1,0 +1,98 @@
+"""The loop of every stage: sleep until rung, follow sessions, step, isolate errors."""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from ringbuf import Arena
+from stages.lane import Lane
+from stages.messages import CaptionKind
+from stages.stage import Session, Stage
+
+log = logging.getLogger(__name__)
+
+SAFETY_S = 1.0  # the longest sleep; also how often a heartbeat is seen
+OPEN_FAILED = 1 << 63  # set in an ack: the stage could not open this session
+
+
+class Runner:
+    """Runs one stage over the lanes of an arena.
+
+    Args:
+        stage: loaded and warm.
+        arena: attached as this stage's process.
+        now: the clock, monotonic ns.
+    """
+
+    def __init__(self, stage: Stage, arena: Arena, now: Callable[[], int]) -> None:
+        self.stage = stage
+        self.arena = arena
+        self.now = now
+        self.sessions: dict[int, Session] = {}
+        self._lanes: dict[int, Lane] = {}
+        self._known = [0] * arena.layout.lanes
+        self._events = arena.events(arena.me)
+
+    def run(self) -> None:
+        """Serve for ever; the process ends by signal or with its parent."""
+        bell = self.arena.bell
+        while True:
+            bell.beat = self.now()
+            self.turn_over(bell.take())
+            bell.park(self.until_due())
+
+    def turn_over(self, rung: Iterable[int]) -> None:
+        """One round: lanes that were rung and lanes whose time has come."""
+        now = self.now()
+        lanes = set(rung)
+        for number in lanes:
+            self._follow_session(number)
+        ready = [
+            session
+            for number, session in self.sessions.items()
+            if number in lanes or (session.due is not None and session.due <= now)
+        ]
+        if ready:
+            self.stage.step(ready, self._failed)
+
+    def until_due(self) -> float:
+        """Seconds until the next lane must be stepped, at most SAFETY_S."""
+        dues = [session.due for session in self.sessions.values() if session.due is not None]
+        if not dues:
+            return SAFETY_S
+        return min(max(0.0, (min(dues) - self.now()) / 1e9), SAFETY_S)
+
+    def _follow_session(self, number: int) -> None:
+        """Open, close or replace this stage's part of a lane, then say so."""
+        current = self._lane(number)
+        session = current.session
+        if session == self._known[number]:
+            return
+        self._known[number] = session
+        current.skip_unread()
+        old = self.sessions.pop(number, None)
+        if old:
+            old.close()
+        current.acknowledge(session | self._open(current) if session % 2 else session)
+
+    def _lane(self, number: int) -> Lane:
+        """A lane's views, made once: sessions come and go on the same memory."""
+        if number not in self._lanes:
+            self._lanes[number] = Lane(self.arena.lane(number), self.arena.me, self._events)
+        return self._lanes[number]
+
+    def _open(self, lane: Lane) -> int:
+        """Open a session; 0, or OPEN_FAILED after telling why."""
+        try:
+            self.sessions[lane.number] = self.stage.open(lane)
+        except Exception as error:
+            log.exception("lane %d could not be opened", lane.number)
+            lane.caption(CaptionKind.ERROR, text=f"{self.arena.me}: {error}")
+            return OPEN_FAILED
+        return 0
+
+    def _failed(self, session: Session, error: Exception) -> None:
+        """A lane's step raised: end its turn, keep the lane."""
+        lane = session.lane
+        log.error("lane %d, turn %d failed", lane.number, lane.turn, exc_info=error)
+        lane.caption(CaptionKind.ERROR, turn=lane.turn, text=f"{self.arena.me}: {error}")
+        session.fail(error)

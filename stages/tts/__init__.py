@@ -1,0 +1,1 @@
+"""Token ids to sound, while they arrive."""

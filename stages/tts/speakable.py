@@ -1,0 +1,36 @@
+"""What of a clause is said: markup, emoji and unknown symbols skipped, words and punctuation kept.
+
+Rule: a symbol that is neither a letter, a digit nor punctuation with a name or a rest of its own is
+skipped; text without a letter or digit is not said at all.
+"""
+
+# ruff: noqa: RUF001  (the punctuation of several languages is what this file is about)
+
+import re
+import unicodedata
+
+_LINE_MARKS = re.compile(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]*|[-*+•‣◦][ \t]+)+")
+_EMPHASIS = re.compile(r"\*\*|__|~~|`+")
+_LEADING_RESTS = re.compile(r"^(?:[ ,;:?!…]|\.(?!\d))+")
+_SPELLED_SYMBOLS = frozenset("$€£¥¢%&+=@°/§")
+_RESTING_SYMBOLS = frozenset(".,;:?!…'\"’‘“”()-–—。！？、，；：¿¡«»")
+_IPA = range(0x250, 0x300)  # phonetic letters and marks: written sound, which is no word
+
+
+def speakable(text: str) -> str:
+    """The words of a clause, single spaces between them; empty if there is nothing to say."""
+    text = _EMPHASIS.sub("", _LINE_MARKS.sub("", text))
+    said = _LEADING_RESTS.sub("", " ".join("".join(map(_kept, text)).split()))
+    return said if any(map(str.isalnum, said)) else ""
+
+
+def _kept(char: str) -> str:
+    if char in _SPELLED_SYMBOLS or char in _RESTING_SYMBOLS:
+        return char
+    if ord(char) in _IPA:
+        return ""
+    category = unicodedata.category(char)
+    if category[0] in "LN" or category in ("Mn", "Mc"):
+        return "" if "\ufe00" <= char <= "\ufe0f" else char  # a variant of an emoji
+    # Joiners and modifiers are inside one symbol; all else stood between two words.
+    return "" if category in ("Cf", "Sk", "Me") else " "

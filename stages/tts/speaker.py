@@ -1,0 +1,164 @@
+"""The protocol between reply and voice, the same for every voice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ringbuf import Kind, TokenRun
+from stages.event import Event
+from stages.lane import Lane, is_newer
+from stages.messages import End, Status
+from stages.stage import Session
+from stages.tts.utterance import Sound, Utterance
+
+READ_LIMIT = 256  # slots a step, so that a long reply does not hold up the other lanes
+BLOCK_S = 0.02
+
+
+@dataclass
+class Answer:
+    """How far one answer has come.
+
+    Attributes:
+        samples, blocks: put on the ring so far.
+        voiced: position of the last id voiced to its end; -1: none.
+        status: how the reply ended; None: more ids may come.
+        is_over: `voice_end` was set; whatever still comes is ignored.
+    """
+
+    number: int
+    utterance: Utterance
+    turn: int = 0
+    samples: int = 0
+    blocks: int = 0
+    voiced: int = -1
+    status: Status | None = None
+    is_over: bool = False
+
+
+class Speaker(Session):
+    """Speaks the newest answer of a lane; ids and sound of older ones are dropped.
+
+    A step synthesises at most one stretch, and only when all earlier sound is on the ring, so that
+    a full ring holds the voice back.
+
+    Args:
+        lane: the lane.
+        begin: makes the utterance of a new answer.
+        now: the clock, monotonic ns.
+    """
+
+    def __init__(self, lane: Lane, begin: Callable[[], Utterance], now: Callable[[], int]) -> None:
+        super().__init__(lane)
+        self._begin = begin
+        self._now = now
+        self._pending: Sound | None = None
+        self._put = 0  # samples of the pending sound that are on the ring
+        # What the lane's last session asked for is over.
+        self._answer = Answer(lane.answer, begin(), status=Status.EMPTY, is_over=True)
+
+    def step(self) -> None:
+        """Read ids, put sound, synthesise a stretch."""
+        self._follow(self.lane.answer)
+        self._read()
+        self.due = 0 if len(self.lane.reply) else None
+        if not self._put_pending():
+            return  # the ring is full: its reader wakes this lane
+        sound = None if self._answer.is_over else self._answer.utterance.more()
+        if sound:
+            self._pending = sound
+            self._follow(self.lane.answer)  # that took a while: it may be stale by now
+            self._put_pending()
+            self.due = 0
+        elif self._answer.status is not None:
+            self._finish(self._answer.status)
+
+    def fail(self, error: Exception) -> None:
+        """The answer ends where its sound on the ring ends."""
+        self._pending = None
+        self._finish(Status.FAILED)
+        self.due = 0 if len(self.lane.reply) else None
+
+    def close(self) -> None:
+        """Nothing outlives the session: memory goes with this object."""
+
+    def _adopt(self, number: int) -> None:
+        self._answer = Answer(number, self._begin())
+        self._pending, self._put = None, 0
+
+    def _follow(self, number: int) -> None:
+        if is_newer(number, self._answer.number):
+            self._adopt(number)
+
+    def _read(self) -> None:
+        with self.lane.reply.read(READ_LIMIT) as batch:
+            for run in batch.runs():
+                self._follow(run.answer)
+                if run.answer == self._answer.number and self._answer.status is None:
+                    self._take(run)
+
+    def _take(self, run: TokenRun) -> None:
+        answer = self._answer
+        answer.turn = run.turn
+        if run.kind is Kind.ID:
+            for position, id in enumerate(run.ids.tolist(), run.position):
+                answer.utterance.feed(id, position)
+        elif run.kind in _STATUS:
+            answer.status = _STATUS[run.kind]
+            answer.utterance.end(complete=answer.status is Status.OK)
+
+    def _put_pending(self) -> bool:
+        """Put the pending sound, as much as there is room for; whether all of it is put."""
+        sound = self._pending
+        while sound and self._put < len(sound.samples):
+            rate = self._answer.utterance.rate
+            size = min(self.lane.voice.block, round(BLOCK_S * rate))
+            if not self._put_block(sound, sound.samples[self._put : self._put + size], rate):
+                return False
+        if sound:
+            self._answer.voiced = sound.position
+        self._pending, self._put = None, 0
+        return True
+
+    def _put_block(self, sound: Sound, block: NDArray[np.int16], rate: int) -> bool:
+        answer = self._answer
+        end = self._put + len(block)
+        # Ids are taken to be spread evenly over their stretch; rounded down to what was heard.
+        voiced = answer.voiced + (sound.position - answer.voiced) * end // len(sound.samples)
+        if not self.lane.voice.put(
+            block,
+            first=answer.samples,
+            rate=rate,
+            turn=answer.turn,
+            answer=answer.number,
+            position=voiced + 1,
+        ):
+            return False
+        if not answer.blocks:
+            self._emit(Event.FIRST_SOUND, 0)
+        self._put = end
+        answer.samples += len(block)
+        answer.blocks += 1
+        return True
+
+    def _finish(self, status: Status) -> None:
+        """Say where the sound ends; an answer without any sound is an empty one."""
+        answer = self._answer
+        if answer.is_over:
+            return
+        answer.is_over = True
+        answer.status = status
+        if status is Status.OK and not answer.blocks:
+            status = Status.EMPTY
+        if answer.blocks:
+            self._emit(Event.LAST_SOUND, answer.blocks)
+        self.lane.voice_end = End(answer.number, answer.blocks, status)
+
+    def _emit(self, event: Event, value: int) -> None:
+        answer = self._answer
+        self.lane.emit(event, turn=answer.turn, answer=answer.number, value=value, at=self._now())
+
+
+_STATUS = {Kind.END: Status.OK, Kind.EMPTY: Status.EMPTY, Kind.FAILED: Status.FAILED}

@@ -1,0 +1,39 @@
+"""What differs between voices: how the ids of one answer become sound."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """The next stretch of an answer's sound.
+
+    Attributes:
+        samples: int16 [n], n at least 1.
+        position: of the last reply id that is voiced to its end by the end of the stretch.
+    """
+
+    samples: NDArray[np.int16]
+    position: int
+
+
+class Utterance(Protocol):
+    """One answer being spoken. It is made anew for each, so nothing of one reaches the next.
+
+    Attributes:
+        rate: samples a second.
+    """
+
+    rate: int
+
+    def feed(self, id: int, position: int) -> None:
+        """The next id of the reply; quick, no synthesis."""
+
+    def end(self, *, complete: bool) -> None:
+        """No id follows. If the reply is not complete, say only what is whole."""
+
+    def more(self) -> Sound | None:
+        """Synthesise one stretch; None: nothing can be said until more ids are known."""

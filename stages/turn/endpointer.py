@@ -1,0 +1,104 @@
+"""Where an utterance begins, pauses and ends: pure, driven by windows of speech probability."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from ringbuf import Mark
+
+WINDOW_MS = 32
+HYSTERESIS = 0.15  # Silero's own: a voice is over when its probability is this much lower
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When to believe what, ms and probabilities; `TurnConfig` explains them."""
+
+    threshold: float
+    min_speech_ms: int
+    soft_end_ms: int
+    release_ms: int
+    max_turn_ms: int
+
+
+class Phase(Enum):
+    """Of one utterance."""
+
+    QUIET = auto()
+    SPEAKING = auto()
+    SOFT_ENDED = auto()
+
+
+class Endpointer:
+    """Turns a speech probability for each 32 ms window into the marks of `speech`.
+
+    Args:
+        rules: thresholds.
+
+    Attributes:
+        onset_windows: at START, how many windows ago the voice began, this one included.
+        silence_windows: consecutive silent windows so far.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.phase = Phase.QUIET
+        self.onset_windows = 0
+        self.silence_windows = 0
+        self._turn_windows = 0
+
+    def window(self, probability: float) -> tuple[Mark, ...]:
+        """The marks that this window brings, in order; usually none."""
+        voiced = probability >= self._bar
+        self.silence_windows = 0 if voiced else self.silence_windows + 1
+        if self.phase is Phase.QUIET:
+            return self._quiet(voiced)
+        self._turn_windows += 1
+        if self._turn_windows * WINDOW_MS >= self.rules.max_turn_ms:
+            return self.end()
+        if voiced:
+            return self._voiced()
+        return self._silent()
+
+    def end(self) -> tuple[Mark, ...]:
+        """End the utterance now: a limit was reached, or someone asked for it."""
+        marks: tuple[Mark, ...] = {
+            Phase.QUIET: (),
+            Phase.SPEAKING: (Mark.SOFT_END, Mark.RELEASE),
+            Phase.SOFT_ENDED: (Mark.RELEASE,),
+        }[self.phase]
+        self.phase = Phase.QUIET
+        self.onset_windows = 0
+        return marks
+
+    @property
+    def _bar(self) -> float:
+        """A voice must be surer to begin than to go on."""
+        if self.phase is Phase.SPEAKING:
+            return self.rules.threshold - HYSTERESIS
+        return self.rules.threshold
+
+    def _quiet(self, voiced: bool) -> tuple[Mark, ...]:
+        self.onset_windows = self.onset_windows + 1 if voiced else 0
+        if not voiced or self.onset_windows * WINDOW_MS < self.rules.min_speech_ms:
+            return ()
+        self.phase = Phase.SPEAKING
+        self._turn_windows = self.onset_windows
+        return (Mark.START,)
+
+    def _voiced(self) -> tuple[Mark, ...]:
+        if self.phase is Phase.SPEAKING:
+            return ()
+        self.phase = Phase.SPEAKING
+        return (Mark.RESUME,)
+
+    def _silent(self) -> tuple[Mark, ...]:
+        silence_ms = self.silence_windows * WINDOW_MS
+        marks: tuple[Mark, ...] = ()
+        if self.phase is Phase.SPEAKING and silence_ms >= self.rules.soft_end_ms:
+            self.phase = Phase.SOFT_ENDED
+            marks = (Mark.SOFT_END,)
+        if self.phase is Phase.SOFT_ENDED and silence_ms >= self.rules.release_ms:
+            self.phase = Phase.QUIET
+            self.onset_windows = 0
+            marks = (*marks, Mark.RELEASE)
+        return marks

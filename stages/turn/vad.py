@@ -1,0 +1,106 @@
+"""Silero's voice activity model: one window of sound in, the probability of speech out."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from pipeline.errors import ModelError
+
+RATE = 16_000
+"""Samples a second that the model was trained on."""
+WINDOW = 512
+"""Samples of one decision: 32 ms."""
+
+_CONTEXT = 64  # samples of the window before, put in front of each window
+_HIDDEN = 128  # width of the recurrent layer
+_INPUTS = {"input", "h", "c"}
+
+
+def _zeros() -> NDArray[np.float32]:
+    return np.zeros((1, 1, _HIDDEN), np.float32)
+
+
+@dataclass(slots=True)
+class VadState:
+    """What the model remembers of one session's sound; never shared, never reused for another."""
+
+    hidden: NDArray[np.float32] = field(default_factory=_zeros)
+    cell: NDArray[np.float32] = field(default_factory=_zeros)
+    context: NDArray[np.float32] = field(default_factory=lambda: np.zeros(_CONTEXT, np.float32))
+
+
+class SileroVad:
+    """The loaded model, without any state of its own: all sessions share it.
+
+    The file is the one in the faster-whisper wheel (`silero_vad_v6.onnx`, MIT): it reads windows
+    of one stream in a row, so that a stream may catch up in one call, but not several streams.
+
+    Args:
+        path: the ONNX file.
+        threads: threads of one call; more than 1 gains nothing at this size.
+
+    Raises:
+        ModelError: the file is missing, is no ONNX model, or is another model.
+    """
+
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        self._session = _load(path, threads)
+        found = {node.name for node in self._session.get_inputs()}
+        if found != _INPUTS:
+            raise ModelError(
+                f"{path} takes {', '.join(sorted(found))}, a Silero VAD of version 6 takes "
+                f"{', '.join(sorted(_INPUTS))}",
+                "Use the file that ships in the faster-whisper wheel",
+            )
+
+    def probability(self, state: VadState, window: NDArray[np.int16]) -> float:
+        """Give the probability (0 to 1) that `window`, int16 [512] at 16 kHz, is speech."""
+        return float(self.probabilities(state, window)[0])
+
+    def probabilities(self, state: VadState, windows: NDArray[np.int16]) -> NDArray[np.float32]:
+        """Judge windows that follow each other and the last call's, and move `state` past them.
+
+        Args:
+            state: of this stream.
+            windows: int16 [n * 512] at 16 kHz, n at least 1.
+
+        Returns:
+            float32 [n].
+
+        Raises:
+            ValueError: not a whole number of windows.
+        """
+        if not windows.size or windows.size % WINDOW:
+            raise ValueError(f"{windows.size} samples, expected a multiple of {WINDOW}")
+        audio = windows.reshape(-1, WINDOW).astype(np.float32) / np.float32(32768)
+        rows = np.empty((len(audio), _CONTEXT + WINDOW), np.float32)
+        rows[:, _CONTEXT:] = audio
+        rows[0, :_CONTEXT] = state.context
+        rows[1:, :_CONTEXT] = audio[:-1, -_CONTEXT:]
+        feed = {"input": rows, "h": state.hidden, "c": state.cell}
+        probabilities: NDArray[np.float32]
+        probabilities, state.hidden, state.cell = self._session.run(None, feed)
+        state.context = audio[-1, -_CONTEXT:].copy()
+        return probabilities
+
+
+def _load(path: Path, threads: int) -> onnxruntime.InferenceSession:
+    if not path.is_file():
+        raise ModelError(
+            f"no voice activity model at {path}", "Install faster-whisper, which ships the file"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 4  # its warnings are about the graph, not about us
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the library's own errors share no other base
+        raise ModelError(
+            f"{path} cannot be loaded: {error}",
+            "Install faster-whisper again, which ships the file",
+        ) from error

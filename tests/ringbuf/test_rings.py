@@ -1,0 +1,228 @@
+"""The rings against a plain queue, with every wrap-around that a counter can make."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ringbuf import EventRecord, Kind, Mark, MessageTooLong
+from tests.ringbuf.pair import EVENTS, Pair
+
+CAPACITIES = (1, 2, 8, 64)
+NEAR_WRAP = 2**64 - 5
+
+
+class TokenRingMachine(RuleBasedStateMachine):
+    """Put, put_run, read, partial read and skip behave like a deque of the same capacity."""
+
+    @initialize(capacity=st.sampled_from(CAPACITIES), start=st.sampled_from((0, NEAR_WRAP)))
+    def begin(self, capacity: int, start: int) -> None:
+        self.pair = Pair(capacity)
+        self.capacity = capacity
+        self.ring = self.pair.writer.token("ids")
+        self.out = self.pair.reader.token("ids")
+        self.ring._core.seed(start)
+        self.queue: deque[tuple[int, int, int, int, Kind]] = deque()
+        self.position = 0
+        self.starved = False
+
+    def teardown(self) -> None:
+        if hasattr(self, "pair"):
+            self.pair.close()
+
+    @rule(
+        id=st.integers(-(2**31), 2**31 - 1),
+        turn=st.integers(0, 2**32 - 1),
+        kind=st.sampled_from(list(Kind)),
+    )
+    def put(self, id: int, turn: int, kind: Kind) -> None:
+        fits = len(self.queue) < self.capacity
+        assert self.ring.put(id, position=self.position, turn=turn, answer=7, kind=kind) is fits
+        if fits:
+            self.queue.append((id, self.position, turn, 7, kind))
+            self.position += 1
+        else:
+            self.starved = True
+
+    @rule(ids=st.lists(st.integers(0, 50_000), max_size=10), turn=st.integers(1, 3))
+    def put_run(self, ids: list[int], turn: int) -> None:
+        run = np.array(ids, np.int32)
+        room = self.capacity - len(self.queue)
+        written = self.ring.put_run(run, position=self.position, turn=turn, answer=7)
+        assert written == min(len(ids), room)
+        self.starved |= written < len(ids)
+        for offset, id in enumerate(ids[:written]):
+            self.queue.append((id, self.position + offset, turn, 7, Kind.ID))
+        self.position += written
+
+    @rule(limit=st.integers(0, 12), data=st.data())
+    def read(self, limit: int, data: st.DataObject) -> None:
+        expected = list(self.queue)[:limit]
+        with self.out.read(limit) as batch:
+            assert len(batch) == len(expected)
+            seen = [
+                (id, run.position + offset, run.turn, run.answer, run.kind)
+                for run in batch.runs()
+                for offset, id in enumerate(run.ids.tolist())
+            ]
+            assert seen == expected
+            assert sum(1 for _ in batch.spans()) <= 2
+            taken = data.draw(st.integers(0, len(expected)))
+            batch.consume(taken)
+        for _ in range(taken):
+            self.queue.popleft()
+        self._check_woken(taken)
+
+    @rule()
+    def skip(self) -> None:
+        self.out.skip()
+        self._check_woken(len(self.queue))
+        self.queue.clear()
+
+    def _check_woken(self, freed: int) -> None:
+        """A writer that was refused is woken as soon as the reader has moved."""
+        if self.starved and freed:
+            assert self.pair.a.bell.take() == [1]
+            self.starved = False
+
+    @invariant()
+    def counts(self) -> None:
+        if hasattr(self, "queue"):
+            assert len(self.out) == len(self.queue)
+            assert self.ring.free() == self.capacity - len(self.queue)
+
+    @precondition(lambda self: hasattr(self, "queue") and self.queue)
+    @rule()
+    def reader_is_rung(self) -> None:
+        self.pair.b.bell.take()
+        if self.ring.put(1, position=self.position, turn=1, answer=7):
+            self.queue.append((1, self.position, 1, 7, Kind.ID))
+            self.position += 1
+            assert self.pair.b.bell.take() == [1]
+        else:
+            self.starved = True
+
+
+TestTokenRing = TokenRingMachine.TestCase
+TestTokenRing.settings = settings(max_examples=60, stateful_step_count=30)
+
+
+def test_a_run_for_the_model_ends_where_the_numbers_jump(pair: Pair) -> None:
+    ring, out = pair.writer.token("ids"), pair.reader.token("ids")
+    for id, position, turn, kind in [
+        (10, 0, 1, Kind.ID),
+        (11, 1, 1, Kind.ID),
+        (12, 1, 1, Kind.ID),  # a revision
+        (13, 2, 1, Kind.ID),
+        (0, 3, 1, Kind.END),
+        (14, 0, 2, Kind.ID),
+    ]:
+        assert ring.put(id, position=position, turn=turn, answer=1, kind=kind)
+    with out.read() as batch:
+        runs = [(run.ids.tolist(), run.position, run.kind) for run in batch.runs()]
+    assert runs == [
+        ([10, 11], 0, Kind.ID),
+        ([12, 13], 1, Kind.ID),
+        ([0], 3, Kind.END),
+        ([14], 0, Kind.ID),
+    ]
+
+
+def test_ids_are_a_view_of_shared_memory(pair: Pair) -> None:
+    ring, out = pair.writer.token("ids"), pair.reader.token("ids")
+    ring.put(5, position=0, turn=1, answer=1)
+    with out.read() as batch:
+        (run,) = batch.runs()
+        assert run.ids.base is not None
+        assert np.shares_memory(run.ids, out.ids)
+
+
+def test_slots_that_made_the_reader_fail_are_not_read_twice(pair: Pair) -> None:
+    ring, out = pair.writer.token("ids"), pair.reader.token("ids")
+    ring.put(666, position=0, turn=1, answer=1)
+
+    def poisoned() -> None:
+        with out.read():
+            raise RuntimeError("poison")
+
+    with pytest.raises(RuntimeError, match="poison"):
+        poisoned()
+    assert len(out) == 0
+
+
+def test_consuming_more_than_was_read_is_refused(pair: Pair) -> None:
+    with pair.reader.token("ids").read() as batch, pytest.raises(ValueError, match="1 of 0"):
+        batch.consume(1)
+
+
+def test_audio_keeps_length_numbers_and_mark(pair: Pair) -> None:
+    ring, out = pair.writer.audio("sound"), pair.reader.audio("sound")
+    sound = np.arange(100, dtype=np.int16)
+    assert ring.put(
+        sound, first=1234, rate=16_000, turn=3, answer=4, mark=Mark.START, position=9, lost=320
+    )
+    block = out.peek()
+    assert block is not None
+    assert block.samples.tolist() == sound.tolist()
+    assert (block.first, block.rate, block.turn, block.answer) == (1234, 16_000, 3, 4)
+    assert (block.mark, block.position, block.lost) == (Mark.START, 9, 320)
+    out.drop()
+    assert out.peek() is None
+
+
+@pytest.mark.parametrize("samples", [np.zeros(321, np.int16), np.zeros(10, np.float32)])
+def test_audio_of_the_wrong_form_is_refused(pair: Pair, samples: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="at most 320 int16"):
+        pair.writer.audio("sound").put(samples, first=0, rate=16_000)
+
+
+def test_a_full_microphone_counts_what_it_loses(pair: Pair) -> None:
+    ring = pair.writer.audio("sound")
+    block = np.zeros(320, np.int16)
+    assert [ring.put(block, first=i, rate=16_000) for i in range(9)] == [True] * 8 + [False]
+    ring.count_lost(320)
+    assert ring.dropped == 320
+
+
+def test_messages_come_out_whole_and_in_order(pair: Pair) -> None:
+    ring, out = pair.writer.command("bytes"), pair.reader.command("bytes")
+    for turn in range(40):  # many times around 64 bytes
+        sent = [bytes([turn]) * (turn % 13), b"", b"end"]
+        assert all(ring.put(message) for message in sent)
+        assert out.read() == sent
+
+
+def test_a_message_that_can_never_fit_is_an_error(pair: Pair) -> None:
+    with pytest.raises(MessageTooLong, match="at most 60"):
+        pair.writer.command("bytes").put(bytes(61))
+
+
+def test_a_message_that_does_not_fit_now_can_be_dropped_and_counted(pair: Pair) -> None:
+    ring = pair.writer.command("bytes")
+    assert ring.put_or_drop(bytes(40))
+    assert not ring.put_or_drop(bytes(40))
+    assert ring.dropped == 1
+
+
+def test_events_lose_the_newest_and_count_it(pair: Pair) -> None:
+    mine, owners = pair.b.events("b"), pair.a.events("b")
+    records = [EventRecord(1, 2, 3, n, -n, n * 10) for n in range(EVENTS + 2)]
+    for record in records:
+        mine.put(record)
+    assert owners.take() == records[:EVENTS]
+    assert owners.dropped == 2
+
+
+def test_a_word_wakes_those_it_names(pair: Pair) -> None:
+    pair.writer.set("word", 2**64 - 1)
+    assert pair.reader.get("word") == 2**64 - 1
+    assert pair.b.bell.take() == [1]
+    assert pair.a.bell.take() == []
+
+
+def test_repr_tells_fill_and_peers(pair: Pair) -> None:
+    pair.writer.token("ids").put(1, position=0, turn=1, answer=1)
+    assert "ids: a -> b, 1/8, written 1, read 0, dropped 0" in repr(pair.reader)

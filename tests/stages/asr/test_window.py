@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.asr.window import FRAME, FULL, RATE, loudest_dbfs, pieces, voiced_seconds, window_for
+
+
+def tone(seconds: float, level: float = 0.1) -> np.ndarray:
+    return (level * np.sin(np.arange(int(seconds * RATE)) * 0.3)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "window_s"), [(0, 8), (1, 8), (7, 8), (7.5, 8.5), (20, 21), (29, 30), (29.9, 30)]
+)
+def test_the_window_is_eight_seconds_or_one_more_than_the_sound(
+    seconds: float, window_s: float
+) -> None:
+    assert window_for(int(seconds * RATE)) == window_s * RATE
+
+
+@given(st.integers(0, FULL))
+def test_a_window_holds_the_sound_in_whole_frames(samples: int) -> None:
+    window = window_for(samples)
+    assert samples <= window <= FULL
+    assert window % FRAME == 0
+
+
+def test_short_sound_is_one_piece_and_no_sound_is_none() -> None:
+    assert [piece.size for piece in pieces(tone(29))] == [29 * RATE]
+    assert list(pieces(np.zeros(0, np.float32))) == []
+
+
+def test_long_sound_is_cut_at_the_pause() -> None:
+    sound = np.concatenate([tone(20), tone(0.4, 0.001), tone(25)])
+    first, second = pieces(sound)
+    assert 20 * RATE <= first.size <= 20.4 * RATE
+    np.testing.assert_array_equal(np.concatenate([first, second]), sound)
+
+
+@given(st.integers(0, 100 * RATE), st.integers(0, 2**31))
+def test_cutting_loses_no_sample(samples: int, seed: int) -> None:
+    sound = np.random.default_rng(seed).random(samples, np.float32)
+    parts = list(pieces(sound))
+    assert all(0 < part.size <= 29 * RATE for part in parts)
+    assert sum(part.size for part in parts) == samples
+    if parts:
+        assert np.array_equal(np.concatenate(parts), sound)
+
+
+def test_levels() -> None:
+    assert loudest_dbfs(np.zeros(1000, np.float32)) == -120
+    assert loudest_dbfs(np.zeros(0, np.float32)) == -120
+    assert loudest_dbfs(np.full(RATE, 0.1, np.float32)) == pytest.approx(-20)
+    assert loudest_dbfs(np.full(7, 1.0, np.float32)) == pytest.approx(0)
+
+
+def test_silence_around_speech_is_not_voiced() -> None:
+    sound = np.concatenate([tone(1, 0.0005), tone(2), tone(1, 0.0005)])
+    assert voiced_seconds(sound) == pytest.approx(2, abs=0.05)
+    assert voiced_seconds(np.zeros(RATE, np.float32)) == 0

@@ -1,0 +1,291 @@
+"""The conversation against a plain list of what was said."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from pipeline.errors import StageError
+from stages.llm.conversation import CHUNK, Conversation
+from stages.llm.pieces import Pieces
+from stages.llm.scripted_engine import ASK, JOIN, NEXT, STOP, ScriptedEngine, scripted_pieces
+
+REPLIES = [[201, 202, 203], [211], [], [221, 222, 223, 224, 225, 226, 227, 228]]
+LIMIT = 6
+OPENING = [1, 2, 3]
+
+
+def ids(values):
+    return np.array(values, np.int32)
+
+
+def conversation(context=4096, opening=OPENING, limit=LIMIT, replies=REPLIES):
+    engine = ScriptedEngine(replies, context)
+    return engine, Conversation(engine, 0, scripted_pieces(opening), limit)
+
+
+def caught_up(engine, talk):
+    while talk.behind:
+        talk.catch_up()
+    return engine.content(0)
+
+
+def generate(talk):
+    out = []
+    while talk.answering:
+        id = talk.step()
+        if id is not None:
+            out.append(id)
+    return out
+
+
+@dataclass
+class Said:
+    """What one user message holds: words of one turn or more, then a reply."""
+
+    words: list = field(default_factory=list)
+    joined: list = field(default_factory=list)  # of earlier turns whose answers were not heard
+    reply: list | None = None
+
+    def ids(self):
+        return [*self.joined, *self.words, *([] if self.reply is None else [ASK, *self.reply])]
+
+
+class AnyOrder(RuleBasedStateMachine):
+    """Whatever happens in whatever order, the engine holds what was said."""
+
+    @initialize()
+    def start(self):
+        self.engine, self.talk = conversation()
+        self.messages = [Said()]
+        self.turn = None
+        self.answer = 0
+
+    @property
+    def last(self):
+        return self.messages[-1]
+
+    @rule(share=st.floats(0, 1))
+    def begin(self, share):
+        self.turn = 0 if self.turn is None else self.turn + 1
+        last = self.last
+        heard = round(share * len(last.reply or []))
+        self.talk.begin(self.turn, heard)
+        if heard:
+            last.reply = last.reply[:heard]
+            self.messages.append(Said())
+        elif last.words:
+            last.joined, last.words, last.reply = [*last.joined, *last.words, JOIN], [], None
+        last.reply = last.reply if heard else None
+
+    @precondition(lambda self: self.turn is not None)
+    @rule(
+        share=st.floats(0, 1),
+        words=st.lists(st.integers(10, 99), min_size=1, max_size=2 * CHUNK),
+        at_once=st.booleans(),
+    )
+    def hear(self, share, words, at_once):
+        position = round(share * len(self.last.words))
+        self.talk.hear(ids(words), position, at_once=at_once)
+        self.last.words = [*self.last.words[:position], *words]
+        self.last.reply = None
+
+    @precondition(lambda self: self.turn is not None and self.last.words)
+    @rule(count=st.integers(0, LIMIT + 2))
+    def answer_with(self, count):
+        self.answer += 1
+        self.talk.ask(self.answer)
+        caught_up(self.engine, self.talk)
+        number = sum(
+            1 for said in self.messages if said.reply is not None and said is not self.last
+        )
+        full = REPLIES[number % len(REPLIES)]
+        self.last.reply = []
+        for _ in range(count):
+            if not self.talk.answering:
+                break
+            id = self.talk.step()
+            if id is not None:
+                self.last.reply.append(id)
+        assert self.last.reply == full[: min(count, LIMIT)]
+        assert self.talk.reply == self.last.reply
+
+    @precondition(lambda self: self.turn is not None)
+    @rule()
+    def resume(self):
+        self.talk.resume()
+        self.last.reply = None
+
+    @precondition(lambda self: self.turn is not None)
+    @rule()
+    def dismiss(self):
+        self.talk.dismiss()
+        self.last.words, self.last.reply = [], None
+
+    @rule()
+    def halt(self):
+        self.talk.halt()
+        assert not self.talk.answering
+
+    @rule()
+    def work(self):
+        if self.talk.behind:
+            self.talk.catch_up()
+
+    @invariant()
+    def holds_what_was_said(self):
+        if not hasattr(self, "talk"):
+            return
+        wanted = list(OPENING)
+        for number, said in enumerate(self.messages):
+            wanted += [*([NEXT] if number else []), *said.ids()]
+        assert self.talk.ids == wanted
+        content = self.engine.content(0)
+        assert content == wanted[: len(content)]
+        assert self.talk.behind == (len(content) < len(wanted))
+        assert self.talk.words == self.last.words
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(16, 80),
+    st.lists(st.tuples(st.integers(1, 50), st.floats(0, 1)), min_size=1, max_size=25),
+)
+def test_a_full_context_is_never_a_crash(context, turns):
+    engine, talk = conversation(context)
+    said = []
+    for turn, (length, share) in enumerate(turns):
+        talk.begin(turn, round(share * len(talk.reply)))
+        words = list(range(1000 + turn * 100, 1000 + turn * 100 + length))
+        try:
+            talk.hear(ids(words), 0)
+        except StageError:
+            assert len(OPENING) + length + 2 > context
+            talk.dismiss()
+            continue
+        talk.ask(turn)
+        caught_up(engine, talk)
+        reply = generate(talk)
+        content = engine.content(0)
+        assert content == talk.ids
+        assert len(content) <= context
+        assert content[: len(OPENING)] == OPENING
+        assert content[len(content) - len(reply) - 1 - length :] == [*words, ASK, *reply]
+        kept = [id for id in content if id >= 1000 and id < ASK]
+        said += words
+        assert kept == said[len(said) - len(kept) :]
+
+
+def test_the_oldest_turns_leave_until_half_is_free():
+    engine, talk = conversation(64, limit=3, replies=[[201, 202, 203]])
+    for turn in range(20):
+        before = len(talk.ids)
+        talk.begin(turn, 3 if turn else 0)
+        if len(talk.ids) < before:
+            break
+        talk.hear(ids([turn + 10] * 4), 0)
+        talk.ask(turn)
+        caught_up(engine, talk)
+        generate(talk)
+    assert 20 < len(talk.ids) <= 32
+    content = caught_up(engine, talk)
+    # opening, then whole turns: 4 words, ask, 3 ids of reply, next
+    assert content[:3] == OPENING
+    assert (len(content) - 3) % 9 == 0
+    assert content[3:7] == [content[3]] * 4
+
+
+def test_an_utterance_longer_than_the_context_fails_with_the_numbers():
+    _, talk = conversation(32)
+    talk.begin(0, 0)
+    with pytest.raises(StageError, match="does not fit in a context of 32"):
+        talk.hear(ids(range(10, 60)), 0)
+    talk.dismiss()
+    talk.begin(1, 0)
+    talk.hear(ids([5]), 0)
+    assert talk.words == [5]
+
+
+def test_a_system_prompt_that_fills_the_context_is_refused():
+    with pytest.raises(StageError, match=r"takes 40 ids of a context of 32.*llm\.system"):
+        conversation(32, opening=range(40))
+
+
+def test_words_behind_a_gap_are_refused():
+    _, talk = conversation()
+    talk.begin(0, 0)
+    with pytest.raises(StageError, match="position 2 of a turn with 0"):
+        talk.hear(ids([5]), 2)
+
+
+def test_a_view_goes_to_the_engine_as_it_is():
+    engine, talk = conversation()
+    caught_up(engine, talk)
+    talk.begin(0, 0)
+    given_to = []
+    engine.extend = lambda lane, ids, position: given_to.append((lane, ids, position))
+    view = np.arange(50, 60, dtype=np.int32)[3:7]
+    talk.hear(view, 0)
+    assert given_to[0][1] is view
+
+
+def test_words_that_wait_share_one_extend_with_the_prompt():
+    engine, talk = conversation()
+    caught_up(engine, talk)
+    talk.begin(0, 0)
+    calls = []
+    extend = engine.extend
+    engine.extend = lambda lane, ids, position: (
+        calls.append(len(ids)),
+        extend(lane, ids, position),
+    )
+    talk.hear(ids([5, 6]), 0, at_once=False)
+    talk.ask(1)
+    caught_up(engine, talk)
+    assert calls == [3]
+
+
+def test_the_system_prompt_is_computed_in_chunks():
+    opening = list(range(3 * CHUNK + 5))
+    engine, talk = conversation(opening=opening)
+    talk.catch_up()
+    assert engine.length(0) == CHUNK
+    assert caught_up(engine, talk) == opening
+
+
+def test_instructions_may_change_before_the_first_turn_only():
+    engine, talk = conversation()
+    caught_up(engine, talk)
+    talk.instruct(scripted_pieces([7, 8]))
+    assert caught_up(engine, talk) == [7, 8]
+    talk.begin(0, 0)
+    with pytest.raises(StageError, match="before the first turn"):
+        talk.instruct(scripted_pieces([9]))
+
+
+def test_a_stop_id_is_no_part_of_the_conversation():
+    engine, talk = conversation(replies=[[201]])
+    talk.begin(0, 0)
+    talk.hear(ids([5]), 0)
+    talk.ask(1)
+    caught_up(engine, talk)
+    assert generate(talk) == [201]
+    assert engine.content(0) == [*OPENING, 5, ASK, 201]
+    assert STOP not in talk.ids
+
+
+def test_pieces_are_values():
+    assert scripted_pieces([1]) == Pieces((1,), (ASK,), (NEXT,), (JOIN,), frozenset({STOP}))

@@ -1,0 +1,437 @@
+"""The session over real rings, a scripted engine and a clock of its own."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ringbuf import Kind
+from stages.event import Event
+from stages.llm.conversation import Conversation
+from stages.llm.heard import PATIENCE_NS
+from stages.llm.scripted_engine import ASK, JOIN, NEXT, ScriptedEngine, scripted_pieces
+from stages.llm.session import LlmSession, Pace
+from stages.messages import Caption, CaptionKind, End, Played, Status
+from stages.topology import ASR, AUDIO, CONTROL, LLM, TTS, TURN
+
+MS = 1_000_000
+SYSTEM = [1, 2, 3]
+
+
+class Bench:
+    """A lane as `llm` and its neighbours see it."""
+
+    def __init__(self, make_lane, replies, *, fail_after=None, limit=20, pace=None, blank=()):
+        self.lanes = {name: make_lane(name) for name in (TURN, ASR, TTS, AUDIO, CONTROL)}
+        self.lane = make_lane(LLM)
+        self.clock = 1_000 * MS
+        self.engine = ScriptedEngine(replies, 128, fail_after)
+        talk = Conversation(self.engine, 0, scripted_pieces(SYSTEM), limit)
+        self.session = LlmSession(
+            self.lane,
+            talk,
+            lambda text: scripted_pieces(list(text.encode())),
+            lambda ids: all(id in blank for id in ids),
+            lambda: self.clock,
+            pace,
+        )
+        self.talk = talk
+        self.turn = 0
+        self.answer = 0
+        self.run()
+
+    def start(self):
+        """The user begins to speak: `turn` numbers it and makes the last answer stale."""
+        self.turn += 1
+        self.bump()
+
+    def bump(self):
+        self.answer += 1
+        self.lanes[TURN].turn, self.lanes[TURN].answer = self.turn, self.answer
+
+    def say(self, words, position=0):
+        self.lanes[ASR].heard.put_run(
+            np.array(words, np.int32), position=position, turn=self.turn, answer=self.answer
+        )
+
+    def mark(self, kind, position=0, answer=None):
+        answer = self.answer if answer is None else answer
+        self.lanes[ASR].heard.put(0, position=position, turn=self.turn, answer=answer, kind=kind)
+
+    def release(self, heard=None, final=True):
+        self.lanes[TURN].released = self.answer
+        if heard is not None:
+            self.lanes[AUDIO].played = Played(self.answer, heard, final)
+
+    def step(self):
+        try:
+            self.session.step()
+        except Exception as error:  # as the runner does
+            self.session.fail(error)
+
+    def run(self, limit=200):
+        """Step while there is something to do at once; how often that was."""
+        for count in range(1, limit):
+            self.step()
+            if self.session.due is None or self.session.due > self.clock:
+                return count
+        raise AssertionError("it never rests")
+
+    def replies(self):
+        """(kind, answer, position, ids) of every run on `reply`."""
+        with self.lanes[TTS].reply.read() as batch:
+            return [(r.kind, r.answer, r.position, r.ids.tolist()) for r in batch.runs()]
+
+    def captions(self, kind):
+        ring = self.lanes[CONTROL]._lane.command("captions_llm")
+        found = [Caption.unpack(message) for message in ring.read()]
+        return [caption for caption in found if caption.kind is kind]
+
+
+@pytest.fixture
+def bench(make_lane):
+    return lambda replies=((201, 202, 203), (211,)), **options: Bench(make_lane, replies, **options)
+
+
+def test_a_turn_is_answered_id_by_id(bench):
+    b = bench()
+    assert b.engine.content(0) == SYSTEM
+    b.start()
+    b.say([10, 11])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, 11]  # at once, before the turn ends
+    b.say([12], position=2)
+    b.mark(Kind.END, 3)
+    b.step()
+    assert b.engine.content(0) == [*SYSTEM, 10, 11, 12, ASK]
+    seen = []
+    for _ in range(4):
+        b.step()
+        seen.append(b.replies())
+    assert seen == [
+        [(Kind.ID, 1, 0, [201])],
+        [(Kind.ID, 1, 1, [202])],
+        [(Kind.ID, 1, 2, [203])],
+        [(Kind.END, 1, 3, [0])],
+    ]
+    assert b.session.due is None
+    assert b.lane.reply_end == End(1, 3, Status.OK)
+
+
+def test_its_events_and_captions(bench):
+    b = bench()
+    b.start()
+    b.say([10, 11, 12])
+    b.mark(Kind.END, 3)
+    b.run()
+    events = b.lane._events.take()
+    assert [(e.event, e.turn, e.answer, e.value) for e in events] == [
+        (Event.PREFILL, 1, 1, 3),
+        (Event.FIRST_ID, 1, 1, 0),
+        (Event.LAST_ID, 1, 1, 3),
+    ]
+    captions = b.captions(CaptionKind.REPLY)
+    assert [(c.position, *np.frombuffer(c.payload, "<i4")) for c in captions] == [
+        (0, 201),
+        (1, 202),
+        (2, 203),
+    ]
+
+
+def test_words_are_revised_by_position(bench):
+    b = bench()
+    b.start()
+    b.say([10, 11, 12])
+    b.run()
+    b.say([21, 22, 23], position=1)
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, 21, 22, 23]
+
+
+def test_the_user_goes_on(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.step()
+    b.step()
+    b.bump()
+    b.mark(Kind.RESUME)
+    b.step()
+    assert b.engine.content(0) == [*SYSTEM, 10]
+    assert b.session.due is None
+    b.say([11], position=1)
+    b.mark(Kind.END, 2)
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, 11, ASK, 201, 202, 203]
+    assert b.replies() == [
+        (Kind.ID, 1, 0, [201]),
+        (Kind.ID, 2, 0, [201, 202, 203]),
+        (Kind.END, 2, 3, [0]),
+    ]
+
+
+def test_a_stale_answer_stops_within_one_step(bench):
+    b = bench([range(201, 221)])
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    for _ in range(4):
+        b.step()
+    b.bump()
+    b.run()
+    assert b.replies() == [(Kind.ID, 1, 0, [201, 202, 203])]
+    assert not b.talk.answering
+
+
+def test_a_stale_end_is_not_answered(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.bump()
+    b.mark(Kind.RESUME)
+    b.run()
+    assert b.replies() == []
+
+
+def test_the_cache_keeps_what_was_heard(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release(heard=2)
+    b.start()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, 202, NEXT, 20]
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, 202, NEXT, 20, ASK, 211]
+
+
+def test_an_answer_that_was_never_released_was_never_heard(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.start()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, JOIN, 20]
+
+
+def test_it_waits_until_it_is_known_what_was_heard(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release(heard=1, final=False)
+    b.start()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0)[-1] == 203  # nothing was decided
+    assert b.session.due == b.clock + PATIENCE_NS
+    b.clock += 30 * MS
+    b.lanes[AUDIO].played = Played(1, 2, True)
+    b.run()
+    assert b.engine.content(0)[-3:] == [202, NEXT, 20]
+    assert b.session.due is None
+
+
+def test_it_waits_no_longer_than_its_patience(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release(heard=1, final=False)
+    b.start()
+    b.say([20])
+    b.run()
+    b.clock += PATIENCE_NS
+    b.run()
+    assert b.engine.content(0)[-3:] == [201, NEXT, 20]
+
+
+@pytest.mark.parametrize(("reply", "put"), [((), []), ((32, 10), [32, 10])])
+def test_nothing_to_say_is_an_empty_reply(bench, reply, put):
+    b = bench([reply], blank=(32, 10))
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    *ids, end = b.replies()
+    assert [id for run in ids for id in run[3]] == put
+    assert end[:3] == (Kind.EMPTY, 1, len(put))
+    assert b.lane.reply_end == End(1, len(put), Status.EMPTY)
+    b.start()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, JOIN, 20]
+
+
+def test_a_turn_without_words_gets_an_empty_reply(bench):
+    b = bench()
+    b.start()
+    b.mark(Kind.END)
+    b.run()
+    assert [run[0] for run in b.replies()] == [Kind.EMPTY]
+    b.bump()
+    b.mark(Kind.RESUME)
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies()[-1] == (Kind.END, 2, 3, [0])
+
+
+@pytest.mark.parametrize("kind", [Kind.EMPTY, Kind.FAILED])
+def test_words_that_were_none_are_forgotten(bench, kind):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.run()
+    b.mark(kind)
+    b.run()
+    assert b.engine.content(0) == SYSTEM
+    assert b.replies() == []
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_failing_model_is_told_in_the_ring_and_the_next_turn_works(bench, count):
+    b = bench(fail_after=count)
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    *ids, end = b.replies()
+    assert sum(len(run[3]) for run in ids) == count
+    assert end[:3] == (Kind.FAILED, 1, count)
+    assert b.lane.reply_end == End(1, count, Status.FAILED)
+    b.release(heard=count)
+    b.engine._fail_after = None
+    b.start()
+    b.say([20])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies()[-1][:2] == (Kind.END, 2)
+    # What was heard of the failed answer stays; a turn of which nothing was heard leaves whole.
+    kept = [10, ASK, 201, 202, NEXT, 20, ASK, 211] if count else [20, ASK, 201, 202, 203]
+    assert b.engine.content(0) == [*SYSTEM, *kept]
+
+
+def test_words_that_break_the_model_fail_the_turn_once_it_ends(bench):
+    b = bench()
+    b.start()
+    b.say(range(200))  # more than the context
+    b.run()
+    assert b.replies() == []
+    b.say([5], position=200)
+    b.mark(Kind.END, 201)
+    b.run()
+    assert [run[:2] for run in b.replies()] == [(Kind.FAILED, 1)]
+    b.start()
+    b.say([20])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies()[-1] == (Kind.END, 2, 3, [0])
+    assert b.engine.content(0) == [*SYSTEM, 20, ASK, 201, 202, 203]
+
+
+def test_a_failure_behind_which_more_lies_loses_nothing_of_it(bench):
+    b = bench()
+    b.start()
+    b.say(range(200))
+    b.mark(Kind.END, 200)
+    b.step()
+    b.run()
+    assert [run[:2] for run in b.replies()] == [(Kind.FAILED, 1)]
+
+
+def test_an_answer_is_cut_after_its_limit(bench):
+    b = bench([range(201, 250)], limit=4)
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies() == [(Kind.ID, 1, 0, [201, 202, 203, 204]), (Kind.END, 1, 4, [0])]
+
+
+def test_a_full_reply_ring_waits_for_the_voice(bench):
+    room = 512
+    b = bench([range(201, 204)])
+    for n in range(room - 2):
+        b.lane.reply.put(0, position=n, turn=0, answer=0)
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.session.due is None
+    assert [run[3] for run in b.replies() if run[1] == 1] == [[201, 202]]
+    b.run()
+    assert b.replies() == [(Kind.ID, 1, 2, [203]), (Kind.END, 1, 3, [0])]
+
+
+def test_instructions_of_the_client(bench):
+    b = bench()
+    b.lanes[AUDIO].settings.put(json.dumps({"instructions": "AB"}).encode())
+    b.run()
+    assert b.engine.content(0) == [65, 66]
+    b.start()
+    b.say([10])
+    b.run()
+    for message in (b'{"instructions": "C"}', b"nonsense", b"[]", b"{}"):
+        b.lanes[AUDIO].settings.put(message)
+    b.run()
+    assert b.engine.content(0) == [65, 66, 10]
+    errors = [caption.payload.decode() for caption in b.captions(CaptionKind.ERROR)]
+    assert len(errors) == 4
+    assert "before the first turn" in errors[0]
+    assert all("settings must be JSON" in error for error in errors[1:])
+
+
+def test_an_earlier_conversation_on_the_lane_is_not_answered(make_lane):
+    make_lane(TURN).turn = 7
+    b = Bench(make_lane, [[201]])
+    b.turn = 7
+    b.say([66])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.engine.content(0) == SYSTEM
+    assert b.replies() == []
+
+
+def test_turn_numbers_wrap_around(make_lane):
+    make_lane(TURN).turn = 0xFFFF_FFFF
+    b = Bench(make_lane, [[201]])
+    b.turn, b.answer = -1, -1
+    b.start()
+    assert (b.lane.turn, b.lane.answer) == (0, 0)
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies()[-1][0] is Kind.END
+
+
+def test_a_pace_is_kept(bench):
+    b = bench(pace=Pace(first_ns=100 * MS, next_ns=10 * MS))
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    times = []
+    for _ in range(40):
+        b.run()
+        times += [b.clock - 1_000 * MS for run in b.replies() if run[0] is Kind.ID]
+        if b.session.due is None:
+            break
+        b.clock = b.session.due
+    assert times == [100 * MS, 110 * MS, 120 * MS]
+
+
+def test_closing_forgets_the_conversation(bench):
+    b = bench()
+    b.session.close()
+    assert b.engine._content == {}

@@ -1,0 +1,94 @@
+"""Where an utterance begins, pauses and ends."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringbuf import Mark
+from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
+
+RULES = Rules(threshold=0.5, min_speech_ms=64, soft_end_ms=96, release_ms=320, max_turn_ms=3200)
+
+
+def marks(probabilities: list[float], rules: Rules = RULES) -> list[tuple[int, Mark]]:
+    endpointer = Endpointer(rules)
+    return [
+        (index, mark)
+        for index, probability in enumerate(probabilities)
+        for mark in endpointer.window(probability)
+    ]
+
+
+def test_an_utterance() -> None:
+    assert marks([0.0] * 5 + [0.9] * 10 + [0.0] * 12) == [
+        (6, Mark.START),  # 64 ms of voice
+        (17, Mark.SOFT_END),  # 96 ms of silence
+        (24, Mark.RELEASE),  # 320 ms of silence
+    ]
+
+
+def test_a_click_is_no_utterance() -> None:
+    assert marks([0.0, 0.9, 0.0, 0.9, 0.0] * 10) == []
+
+
+def test_a_short_pause_goes_on_and_a_longer_one_resumes() -> None:
+    assert marks([0.9] * 4 + [0.0] * 2 + [0.9] * 4 + [0.0] * 4 + [0.9] * 3 + [0.0] * 12) == [
+        (1, Mark.START),
+        (12, Mark.SOFT_END),
+        (14, Mark.RESUME),
+        (19, Mark.SOFT_END),
+        (26, Mark.RELEASE),
+    ]
+
+
+def test_a_voice_in_progress_may_be_less_sure_than_one_that_begins() -> None:
+    assert marks([0.9] * 2 + [0.4] * 20) == [(1, Mark.START)]
+    assert marks([0.4] * 20) == []
+
+
+def test_endless_speech_is_ended() -> None:
+    seen = marks([0.9] * 150)
+    assert seen[:3] == [(1, Mark.START), (99, Mark.SOFT_END), (99, Mark.RELEASE)]
+
+
+def test_onset_is_where_the_voice_began() -> None:
+    endpointer = Endpointer(RULES)
+    for probability in (0.0, 0.9, 0.9):
+        endpointer.window(probability)
+    assert endpointer.onset_windows == 2
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "expected"),
+    [
+        ([], ()),
+        ([0.9] * 3, (Mark.SOFT_END, Mark.RELEASE)),
+        ([0.9] * 3 + [0.0] * 4, (Mark.RELEASE,)),
+    ],
+)
+def test_end_from_every_phase(probabilities: list[float], expected: tuple[Mark, ...]) -> None:
+    endpointer = Endpointer(RULES)
+    for probability in probabilities:
+        endpointer.window(probability)
+    assert endpointer.end() == expected
+    assert endpointer.phase is Phase.QUIET
+    assert endpointer.end() == ()
+
+
+FOLLOWERS = {
+    None: {Mark.START},
+    Mark.START: {Mark.SOFT_END},
+    Mark.SOFT_END: {Mark.RESUME, Mark.RELEASE},
+    Mark.RESUME: {Mark.SOFT_END},
+    Mark.RELEASE: {Mark.START},
+}
+
+
+@given(st.lists(st.floats(0, 1), max_size=400))
+def test_marks_come_in_order_and_silence_always_ends(probabilities: list[float]) -> None:
+    silence = [0.0] * (RULES.release_ms // WINDOW_MS + 1)
+    last: Mark | None = None
+    for _, mark in marks([*probabilities, *silence]):
+        assert mark in FOLLOWERS[last]
+        last = mark
+    assert last in (None, Mark.RELEASE)
