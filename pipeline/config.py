@@ -194,10 +194,10 @@ def load_config(
     """
     source = str(path) if path else "the defaults"
     raw = _read(path) if path else {}
-    for override in overrides:
+    changes = list(overrides)
+    for override in changes:
         _override(raw, override)
-        source = f"{source} with --set"
-    config = validate(Config, raw, source)
+    config = validate(Config, raw, f"{source} with --set" if changes else source)
     return _with_threads(config, cores or len(os.sched_getaffinity(0)))
 
 
@@ -230,8 +230,14 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"there is no configuration file {path}", f"Built-in ones are: {known}"
         ) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read as TOML: {error}") from None
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}", "Name a TOML file with --config"
+        ) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"{path} is not TOML: {error}", "`voxring config` prints one to start from"
+        ) from None
 
 
 def _override(raw: dict[str, Any], text: str) -> None:
@@ -262,8 +268,10 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> Con
     path = [str(part) for part in finding["loc"]]
     key = ".".join(path)
     if finding["type"] != "extra_forbidden":
+        is_table = finding["type"] in ("model_type", "model_attributes_type")
+        expected = "it is a table of keys" if is_table else finding["msg"].lower()
         return ConfigError(
-            f"{source}: {key} is {finding['input']!r}; {finding['msg'].lower()}",
+            f"{source}: {key} is {finding['input']!r}; {expected}",
             "`voxring config` prints every key with its value",
         )
     known = _keys(model, path[:-1])

@@ -18,18 +18,27 @@ from stages.report import Report, explain
 from stages.run import parse_fds
 
 
+def references(config: Config) -> dict[str, str]:
+    """The models that the built-in stages of `config` need, by the key that names each."""
+    needed = {}
+    if config.asr.stage == "faster-whisper":
+        needed["asr.model"] = config.asr.model
+    if config.llm.model != "bytes":
+        needed["llm.model"] = config.llm.model
+    if config.tts.stage == "piper":
+        needed["tts.model"] = config.tts.model
+    return needed
+
+
 def prepare(config: Config, progress: models.Progress) -> None:
     """Fetch, check and convert every model that the built-in stages of `config` name.
 
     Raises:
         ModelError: one cannot be had.
     """
-    if config.asr.stage == "faster-whisper":
-        models.resolve(config.asr.model, progress)
-    if config.llm.model != "bytes":
-        models.prepare_llm(config.llm.model, progress)
-    if config.tts.stage == "piper":
-        models.resolve(config.tts.model, progress)
+    for key, reference in references(config).items():
+        bring = models.prepare_llm if key == "llm.model" else models.resolve
+        bring(reference, progress)
 
 
 def main() -> int:

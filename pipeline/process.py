@@ -21,10 +21,14 @@ class Process:
     Args:
         name: for people.
         on_progress: told what the program does while it starts.
+        trouble: how to say that it failed before it was ready.
     """
 
-    def __init__(self, name: str, on_progress: Progress) -> None:
+    def __init__(
+        self, name: str, on_progress: Progress, trouble: str = "could not start"
+    ) -> None:
         self.name = name
+        self._trouble = trouble
         self.ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self.dead = asyncio.Event()
         self._on_progress = on_progress
@@ -72,7 +76,7 @@ class Process:
         except OSError as error:
             os.close(self._pipe)
             raise StageError(
-                f"{self.name} could not start: {command[0]}: {error.strerror}",
+                f"{self.name} {self._trouble}: {command[0]}: {error.strerror}",
                 "Check the `python` of its section",
             ) from error
         finally:
@@ -81,6 +85,7 @@ class Process:
             self._popen.stdin.write(stdin)
             self._popen.stdin.close()
         asyncio.get_running_loop().add_reader(self._pipe, self._listen)
+        self._on_progress(self.name, "starting", None)
 
     def end(self, sig: signal.Signals = signal.SIGTERM) -> None:
         """Send a signal to the program and everything it started."""
@@ -115,10 +120,11 @@ class Process:
         elif self.ready.done():
             return
         elif "ready" in message:
+            self._on_progress(self.name, "ready", 1.0)
             self.ready.set_result(message)
         else:
             self.ready.set_exception(
-                StageError(f"{self.name} could not start: {message['error']}", message["remedy"])
+                StageError(f"{self.name} {self._trouble}: {message['error']}", message["remedy"])
             )
 
     def _bury(self) -> None:
@@ -127,7 +133,7 @@ class Process:
         assert self._popen
         status = self._popen.wait()
         if not self.ready.done():
-            self.ready.set_exception(StageError(f"{self.name} could not start: it {death(status)}"))
+            self.ready.set_exception(StageError(f"{self.name} {self._trouble}: it {death(status)}"))
         self.ready.exception()  # looked at: nobody need be waiting
         self.dead.set()
 

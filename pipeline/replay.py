@@ -1,7 +1,8 @@
 """Recorded questions through a pipeline at real-time pace, and what became of them."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +51,8 @@ class Answer:
         return self.turn.timeline.outcome if self.turn else Outcome.NO_SPEECH
 
 
-OnEvent = Callable[[Question, Event], None]
+OnQuestion = Callable[[Question, int], None]
+OnEvent = Callable[[Event], None]
 
 
 def read_question(path: Path) -> Question:
@@ -64,21 +66,25 @@ def read_question(path: Path) -> Question:
     return Question(path, clip.duration_s, end.seconds, end.source, clip.truncated or "")
 
 
-def make_folder(path: Path) -> None:
-    """Make the folder for answers, and check that it can be written.
+def answer_files(questions: Sequence[Question], repeat: int, out: Path) -> list[list[Path]]:
+    """Where each question's answers are written: CLIP-N.wav, CLIP.K-N.wav for the K-th of a name.
 
     Raises:
-        OutputError: it cannot.
+        OutputError: an answer would replace one of the clips.
     """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / ".voxring-probe"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise OutputError(
-            f"answers cannot be written to {path}: {error.strerror}", "Choose another --out"
-        ) from error
+    stems = Counter(question.path.stem for question in questions)
+    seen: Counter[str] = Counter()
+    files = []
+    for question in questions:
+        stem = question.path.stem
+        seen[stem] += 1
+        name = stem if stems[stem] == 1 else f"{stem}.{seen[stem]}"
+        files.append([out / f"{name}-{number}.wav" for number in range(1, repeat + 1)])
+    clips = {question.path.resolve() for question in questions}
+    for file in (file for group in files for file in group):
+        if file.resolve() in clips:
+            raise OutputError(f"an answer would replace the clip {file}", "Choose another --out")
+    return files
 
 
 async def replay(
@@ -87,36 +93,41 @@ async def replay(
     *,
     repeat: int = 1,
     out: Path | None = None,
-    on_event: OnEvent = lambda question, event: None,
+    on_question: OnQuestion = lambda question, number: None,
+    on_event: OnEvent = lambda event: None,
     on_answer: Callable[[Answer], None] = lambda answer: None,
 ) -> list[Answer]:
     """Play every question `repeat` times, each in a conversation of its own.
 
     Args:
-        out: folder for the answers' WAV files.
+        out: folder for the answers' WAV files; see `answer_files`.
+        on_question: told of each clip that begins, and how often it was played with this.
         on_event: told of everything that happens, as it happens.
         on_answer: told of each turn that has ended.
 
     Raises:
         StageError: a stage has died.
         SessionError: a clip brought no end in time.
+        OutputError: an answer would replace one of the clips.
     """
     answers: list[Answer] = []
     listed = list(questions)
+    files = answer_files(listed, repeat, out) if out else None
     for number in range(1, repeat + 1):
-        for question in listed:
+        for index, question in enumerate(listed):
+            wav = files[index][number - 1] if files else None
+            on_question(question, number)
             async with await pipeline.open() as lane:
-                for answer in await _ask(lane, question, number, out, on_event):
+                for answer in await _ask(lane, question, number, wav, on_event):
                     answers.append(answer)
                     on_answer(answer)
     return answers
 
 
 async def _ask(
-    lane: ClientLane, question: Question, number: int, out: Path | None, on_event: OnEvent
+    lane: ClientLane, question: Question, number: int, wav: Path | None, on_event: OnEvent
 ) -> list[Answer]:
     """Play one clip and wait until everything it brought has ended."""
-    wav = out / f"{question.path.stem}-{number}.wav" if out else None
     lane.play(question.path, speech_end_s=question.speech_end_s, out=wav)
     turns: list[TurnEnded] = []
     faults: list[str] = []
@@ -125,7 +136,7 @@ async def _ask(
         async with asyncio.timeout(question.duration_s + LIMIT_S):
             while not (clip_is_over and lane.turns_ended == lane.turns_begun):
                 event = await lane.next_event()
-                on_event(question, event)
+                on_event(event)
                 match event:
                     case TurnEnded():
                         turns.append(event)

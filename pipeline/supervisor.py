@@ -107,7 +107,7 @@ class Supervisor:
             task.cancel()
 
     async def _prepare(self) -> None:
-        process = self._process("models")
+        process = self._process("models", "cannot be prepared")
         process.start(
             [interpreter(""), "-P", "-m", "pipeline.prepare"],
             {"lifeline": str(self._lifeline)},
@@ -129,8 +129,8 @@ class Supervisor:
         command = [interpreter(section.python), "-P", "-m", "stages.run", "--stage", stage]
         self._process(stage).start(command, fds, inherited, environment(section.threads))
 
-    def _process(self, name: str) -> Process:
-        process = Process(name, self._on_progress)
+    def _process(self, name: str, trouble: str = "could not start") -> Process:
+        process = Process(name, self._on_progress, trouble)
         self.processes[name] = process
         return process
 

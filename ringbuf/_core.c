@@ -358,7 +358,8 @@ typedef struct {
     PyObject_HEAD
     Py_buffer memory;
     word_t *head, *dropped, *tail, *want;
-    uint64_t capacity;
+    uint64_t capacity, held; /* held: filled by this writer, not published yet */
+    int holding;
     Py_ssize_t lane;
     Doorbell *reader, *writer; /* whom to wake; NULL: nobody waits */
 } Ring;
@@ -417,9 +418,15 @@ static void Ring_dealloc(Ring *self)
     free_object((PyObject *)self);
 }
 
+/* Where the writer writes next: behind what it published and what it holds back. */
+static uint64_t ring_end(Ring *self)
+{
+    return atomic_load_explicit(self->head, memory_order_relaxed) + self->held; /* our own */
+}
+
 static uint64_t ring_free(Ring *self)
 {
-    uint64_t head = atomic_load_explicit(self->head, memory_order_relaxed); /* our own */
+    uint64_t head = ring_end(self);
     return self->capacity - (head - atomic_load_explicit(self->tail, memory_order_acquire));
 }
 
@@ -444,7 +451,7 @@ static PyObject *Ring_filled(Ring *self, PyObject *Py_UNUSED(ignored))
 static PyObject *Ring_want(Ring *self, PyObject *Py_UNUSED(ignored))
 {
     atomic_store(self->want, 1);
-    uint64_t head = atomic_load_explicit(self->head, memory_order_relaxed);
+    uint64_t head = ring_end(self);
     return PyLong_FromUnsignedLongLong(self->capacity - (head - atomic_load(self->tail)));
 }
 
@@ -460,15 +467,38 @@ static int ring_count(PyObject *argument, uint64_t limit, uint64_t *count)
     return 0;
 }
 
+static void ring_publish(Ring *self)
+{
+    uint64_t end = ring_end(self);
+    self->held = 0;
+    atomic_store_explicit(self->head, end, memory_order_release);
+    if (self->reader)
+        doorbell_ring(self->reader, self->lane);
+}
+
 static PyObject *Ring_publish(Ring *self, PyObject *argument)
 {
     uint64_t count;
     if (ring_count(argument, ring_free(self), &count) < 0)
         return NULL;
-    uint64_t head = atomic_load_explicit(self->head, memory_order_relaxed);
-    atomic_store_explicit(self->head, head + count, memory_order_release);
-    if (self->reader)
-        doorbell_ring(self->reader, self->lane);
+    self->held += count;
+    if (!self->holding)
+        ring_publish(self);
+    Py_RETURN_NONE;
+}
+
+/* From here on publish() only counts, until let_go() hands all of it over at once. */
+static PyObject *Ring_hold(Ring *self, PyObject *Py_UNUSED(ignored))
+{
+    self->holding = 1;
+    Py_RETURN_NONE;
+}
+
+static PyObject *Ring_let_go(Ring *self, PyObject *Py_UNUSED(ignored))
+{
+    self->holding = 0;
+    if (self->held)
+        ring_publish(self);
     Py_RETURN_NONE;
 }
 
@@ -514,7 +544,7 @@ static PyObject *Ring_get(Ring *self, void *closure)
     case 'd':
         return PyLong_FromUnsignedLongLong(atomic_load(self->dropped));
     case 'w':
-        return PyLong_FromUnsignedLongLong(atomic_load(self->head) & (self->capacity - 1));
+        return PyLong_FromUnsignedLongLong(ring_end(self) & (self->capacity - 1));
     case 'r':
         return PyLong_FromUnsignedLongLong(atomic_load(self->tail) & (self->capacity - 1));
     default:
@@ -527,6 +557,8 @@ static PyMethodDef Ring_methods[] = {
     {"filled", (PyCFunction)Ring_filled, METH_NOARGS, "Slots the reader may read."},
     {"want", (PyCFunction)Ring_want, METH_NOARGS, "Ask to be woken for room; the room by now."},
     {"publish", (PyCFunction)Ring_publish, METH_O, "Hand n filled slots to the reader."},
+    {"hold", (PyCFunction)Ring_hold, METH_NOARGS, "Publish nothing until let_go()."},
+    {"let_go", (PyCFunction)Ring_let_go, METH_NOARGS, "Publish what was held back, at once."},
     {"release", (PyCFunction)Ring_release, METH_O, "Hand n read slots back to the writer."},
     {"drop", (PyCFunction)Ring_drop, METH_O, "Count n slots that were not written."},
     {"seed", (PyCFunction)Ring_seed, METH_O, "Start both counters at n (tests only)."},

@@ -1,6 +1,7 @@
 """What all rings have in common: counters in C, columns in NumPy."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
@@ -61,6 +62,19 @@ class SlotRing:
     def __len__(self) -> int:
         """Slots that the reader may read now."""
         return self._core.filled()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is put inside the block becomes visible at its end, all at once.
+
+        A reader that could begin on the first part then waits for the whole: ids and the END
+        behind them are one piece of work for a model, not two.
+        """
+        self._core.hold()
+        try:
+            yield
+        finally:
+            self._core.let_go()
 
     def skip(self) -> None:
         """Forget everything that was not read yet (reader only)."""

@@ -9,7 +9,7 @@ from pipeline.models.cache import cache_root
 from pipeline.models.catalogue import catalogue
 from pipeline.models.progress import Progress
 from pipeline.models.silero import silero_vad_path
-from pipeline.models.store import State, fetch, prepare_llm, resolve, state, verify
+from pipeline.models.store import State, check_name, fetch, prepare_llm, resolve, state, verify
 
 __all__ = [
     "Bundle",
@@ -17,6 +17,7 @@ __all__ = [
     "State",
     "cache_root",
     "catalogue",
+    "check_name",
     "fetch",
     "prepare_llm",
     "resolve",

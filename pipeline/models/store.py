@@ -26,6 +26,15 @@ class State(Enum):
     DAMAGED = "damaged"
 
 
+def check_name(reference: str) -> None:
+    """Check that a name means a model at all; nothing is fetched or opened.
+
+    Raises:
+        ModelError: no bundle, path or hub id has this name; suggests the nearest bundle.
+    """
+    _parse(reference)
+
+
 def resolve(reference: str, progress: Progress = silent) -> Path:
     """Return the folder or file of a model, fetching it on first use.
 

@@ -52,8 +52,9 @@ class Heard:
 
     def flush(self) -> bool:
         """Write what there is room for; True when nothing waits."""
-        while self._waiting and self._write(self._waiting[0]):
-            self._waiting.popleft()
+        with self._ring.together():
+            while self._waiting and self._write(self._waiting[0]):
+                self._waiting.popleft()
         return not self._waiting
 
     def clear(self) -> None:

@@ -1,5 +1,6 @@
 """What was heard of a turn, as a WAV file."""
 
+import errno
 import os
 import tempfile
 import wave
@@ -83,7 +84,6 @@ def check_writable(folder: Path) -> None:
 
 
 def _output_error(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"{path} cannot be written: {error.strerror}",
-        "Free some space or name another place with --out",
-    )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    remedy = "Free some space or name another place" if full else "Name another place"
+    return OutputError(f"{path} cannot be written: {error.strerror}", f"{remedy} with --out")

@@ -106,21 +106,28 @@ class Conversation:
             at_once: false if more comes right behind, which then shares one forward.
 
         Raises:
-            StageError: the engine refuses the ids, or the turn does not fit in the context.
+            StageError: ids before them are missing, the engine refuses them, or the turn does not
+                fit in the context.
         """
-        if position > self._end - self._base:
-            raise StageError(
-                f"words from position {position} of a turn with {self._end - self._base}"
-            )
-        self._drop_answer()
-        self._cut(self._base + position)
-        self._end = len(self.ids)
+        self.shorten(position)
         self._make_room(len(ids) + len(self._pieces.ask) + 1)
         self._require_room(len(ids) + len(self._pieces.ask) + 1)
         if at_once and not self.behind and len(ids) <= CHUNK:
             self._engine.extend(self._lane, ids, len(self.ids))
         self.ids += ids.tolist()
         self._end = len(self.ids)
+
+    def shorten(self, count: int) -> None:
+        """Only the first `count` ids of the current turn's words were said; an answer is void.
+
+        Raises:
+            StageError: there are fewer.
+        """
+        if count > self._end - self._base:
+            raise StageError(f"a turn of {count} ids, of which {self._end - self._base} came")
+        self._drop_answer()
+        self._end = self._base + count
+        self._cut(self._end)
 
     def ask(self, answer: int) -> None:
         """The words are complete: begin this answer, which replaces an earlier one to them."""
@@ -138,9 +145,7 @@ class Conversation:
 
     def dismiss(self) -> None:
         """The current turn had no words after all."""
-        self._drop_answer()
-        self._cut(self._base)
-        self._end = self._base
+        self.shorten(0)
 
     def halt(self) -> None:
         """Generate no further; `begin` decides what stays of the answer."""

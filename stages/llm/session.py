@@ -181,12 +181,14 @@ class LlmSession(Session):
             return
         if self._broken:
             self._refuse(run, Kind.FAILED)
-        elif not self.conversation.words:
-            self._refuse(run, Kind.EMPTY)
-        else:
+            return
+        self._reply = Reply(self.lane, run.turn, run.answer, self.now)
+        self._prompted = False
+        self.conversation.shorten(run.position)
+        if self.conversation.words:
             self.conversation.ask(run.answer)
-            self._reply = Reply(self.lane, run.turn, run.answer, self.now)
-            self._prompted = False
+        else:
+            self._reply.close(Kind.EMPTY)
 
     def _refuse(self, run: TokenRun, kind: Kind) -> None:
         self._reply = Reply(self.lane, run.turn, run.answer, self.now)

@@ -58,6 +58,16 @@ class TokenRingMachine(RuleBasedStateMachine):
             self.queue.append((id, self.position + offset, turn, 7, Kind.ID))
         self.position += written
 
+    @rule(ids=st.lists(st.integers(0, 50_000), max_size=6))
+    def put_together(self, ids: list[int]) -> None:
+        """Invisible until the end of the block, and then all there."""
+        before = len(self.queue)
+        with self.ring.together():
+            for id in ids:
+                self.put(id, 1, Kind.ID)
+                assert len(self.out) == before
+        assert len(self.out) == len(self.queue)
+
     @rule(limit=st.integers(0, 12), data=st.data())
     def read(self, limit: int, data: st.DataObject) -> None:
         expected = list(self.queue)[:limit]

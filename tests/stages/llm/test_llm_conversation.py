@@ -227,7 +227,7 @@ def test_a_system_prompt_that_fills_the_context_is_refused():
 def test_words_behind_a_gap_are_refused():
     _, talk = conversation()
     talk.begin(0, 0)
-    with pytest.raises(StageError, match="position 2 of a turn with 0"):
+    with pytest.raises(StageError, match="2 ids, of which 0 came"):
         talk.hear(ids([5]), 2)
 
 

@@ -148,6 +148,25 @@ def test_words_are_revised_by_position(bench):
     assert b.engine.content(0) == [*SYSTEM, 10, 21, 22, 23]
 
 
+def test_the_end_says_how_many_ids_count(bench):
+    b = bench()
+    b.start()
+    b.say([10, 11, 12])
+    b.run()
+    b.mark(Kind.END, 2)
+    b.step()
+    assert b.engine.content(0) == [*SYSTEM, 10, 11, ASK]
+
+
+def test_an_end_behind_lost_words_is_a_failure(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 2)
+    b.run()
+    assert [run[:2] for run in b.replies()] == [(Kind.FAILED, 1)]
+
+
 def test_the_user_goes_on(bench):
     b = bench()
     b.start()

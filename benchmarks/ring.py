@@ -1,0 +1,159 @@
+"""One token between two sleeping programs, ours and others side by side.
+
+Each message is sent only when its receiver is asleep again. The transports take turns in short
+rounds of random order, so that whatever else the machine does hits all of them alike.
+"""
+
+import argparse
+import contextlib
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from benchmarks import metrics, usage
+from benchmarks.channel import (
+    Channel,
+    ChannelError,
+    FullQueueChannel,
+    SimpleQueueChannel,
+    TokenChannel,
+    WebsocketChannel,
+)
+from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
+from benchmarks.result import Figure, Result, load_now, make_result
+from benchmarks.sample import median, percentile
+from pipeline.errors import OutputError
+
+ROUND = 10  # messages of one transport in a row
+WARM_UP = 20  # messages of each transport that are not counted
+PAUSE_S = (0.001, 0.003)  # before a message: its receiver falls asleep meanwhile
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = make_parser(metrics.RING, __doc__, "--quick --json ring.json")
+    parser.add_argument(
+        "--messages", type=int, help="of each transport (default: 5000; quick: 1000)"
+    )
+    options = parser.parse_args(arguments)
+    progress = Progress(metrics.RING.name)
+    try:
+        result = measure(options, progress)
+        progress.end()
+        show(metrics.RING, result, options.json)
+    except ChannelError as error:
+        parser.exit(FAILED, f"error: {error}\n")
+    except OutputError as error:
+        parser.exit(MISTAKE, f"error: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(INTERRUPTED, "interrupted\n")
+    return 0
+
+
+def measure(options: argparse.Namespace, progress: Progress) -> Result:
+    """The whole benchmark.
+
+    Raises:
+        ChannelError: a receiver died.
+    """
+    before = load_now()
+    messages = options.messages or (1000 if options.quick else 5000)
+    with contextlib.ExitStack() as stack:
+
+        def opened(channel: Channel) -> Channel:
+            stack.callback(channel.close)
+            return channel
+
+        progress("starting the receivers")
+        token, batches = TokenChannel(), TokenChannel("batch")
+        opened(token)
+        opened(batches)
+        channels = [token, opened(SimpleQueueChannel()), opened(FullQueueChannel())]
+        if WebsocketChannel.is_possible():
+            channels.append(opened(WebsocketChannel()))
+        latencies = take_turns(channels, messages, progress)
+        rates = transfer(batches, 5, 100_000 if options.quick else 1_000_000, progress)
+        idle = idle_percent(token.pid, 5 if options.quick else 20, progress)
+        recoveries = token.recoveries + batches.recoveries
+    figures = latency_figures(latencies) | {
+        "batch_mtokens_per_s": median(rates),
+        "idle_cpu_percent": idle,
+        "recoveries": recoveries,
+    }
+    has_socket = WebsocketChannel.name in latencies
+    if not has_socket:
+        progress("no websocket_json: websockets is not installed")
+    return make_result(
+        metrics.RING.name,
+        before=before,
+        n=messages,
+        metrics=figures,
+        settings={"quick": options.quick, "messages": messages},
+        packages=("websockets",) if has_socket else (),
+    )
+
+
+def take_turns(
+    channels: Sequence[Channel], messages: int, progress: Progress
+) -> dict[str, list[int]]:
+    """One-way times of each channel, ns."""
+    chance = random.Random(0)
+    for channel in channels:
+        send_round(channel, range(WARM_UP), chance)
+    latencies: dict[str, list[int]] = defaultdict(list)
+    for first in range(0, messages, ROUND):
+        progress(f"{first // 100 * 100} of {messages} messages by each transport")
+        ids = range(first, min(first + ROUND, messages))
+        for channel in chance.sample(channels, len(channels)):
+            latencies[channel.name] += send_round(channel, ids, chance)
+    return latencies
+
+
+def send_round(channel: Channel, ids: Iterable[int], chance: random.Random) -> list[int]:
+    """Send ids, each to a sleeping receiver; the one-way times, ns."""
+    times = []
+    for id in ids:
+        time.sleep(chance.uniform(*PAUSE_S))
+        sent = time.monotonic_ns()
+        channel.send(id)
+        times.append(channel.arrival(id) - sent)
+    return times
+
+
+def transfer(channel: TokenChannel, runs: int, count: int, progress: Progress) -> list[float]:
+    """Million ids a second of each run."""
+    rates = []
+    for run in range(runs):
+        progress(f"{count} ids in batches, run {run + 1} of {runs}")
+        began = time.monotonic_ns()
+        channel.send_series(count)
+        rates.append(count * 1e3 / (channel.arrival(count) - began))
+    return rates
+
+
+def idle_percent(pid: int, seconds: float, progress: Progress) -> float:
+    """Of one core, by a parked receiver."""
+    progress(f"a receiver that gets nothing for {seconds:.0f} s")
+    earlier = usage.take({"reader": pid})
+    time.sleep(seconds)
+    return usage.take({"reader": pid}).cpu_percent(earlier)["reader"]
+
+
+def latency_figures(latencies: dict[str, list[int]]) -> dict[str, Figure]:
+    """Percentiles of each channel in µs, and how ours compares.
+
+    Args:
+        latencies: one-way times by channel, ns; "token" and "simplequeue" among them.
+    """
+    figures: dict[str, Figure] = {}
+    for name, sample in latencies.items():
+        for percent in (50, 99):
+            figures[f"{name}_p{percent}_us"] = percentile((ns / 1e3 for ns in sample), percent)
+    ours, theirs = median(latencies["token"]), median(latencies["simplequeue"])
+    figures["token_ratio_p50"] = ours / theirs if ours and theirs else None
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())
