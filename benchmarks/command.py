@@ -59,6 +59,13 @@ def read_config(options: argparse.Namespace) -> Config:
     return load_config(path, options.overrides)
 
 
+def positive(text: str) -> int:
+    """A count from the command line. Raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {text!r}")
+    return int(text)
+
+
 class Progress:
     """One line on standard error. No thread turns it: that would be heard in the figures."""
 
@@ -105,15 +112,12 @@ def as_table(benchmark: Benchmark, result: Result) -> Table:
         table.add_column(column, justify="right" if column in ("value", "bar") else "left")
     for name in benchmark.ordered(result.metrics):
         metric, value = benchmark.find(name), result.metrics[name]
-        bar = metric.bar if metric.name == name else None
-        missed = bar is not None and (value is None or not bar.holds(value))
-        table.add_row(
-            name,
-            figure(value),
-            str(bar or ""),
-            metric.meaning,
-            style="red" if missed else "dim" if metric.name != name else "",
-        )
+        if metric.name != name:
+            table.add_row(f"  {name.partition('.')[2]}", figure(value), style="dim")
+            continue
+        missed = metric.bar is not None and (value is None or not metric.bar.holds(value))
+        bar = str(metric.bar or "")
+        table.add_row(name, figure(value), bar, metric.meaning, style="red" if missed else "")
     return table
 
 

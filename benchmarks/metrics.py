@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline.report import EXPLAINED
+from pipeline.waterfall import EXPLAINED
 
 
 @dataclass(frozen=True)

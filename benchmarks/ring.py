@@ -21,7 +21,7 @@ from benchmarks.channel import (
     TokenChannel,
     WebsocketChannel,
 )
-from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
+from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, positive, show
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.errors import OutputError
@@ -33,8 +33,9 @@ PAUSE_S = (0.001, 0.003)  # before a message: its receiver falls asleep meanwhil
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.RING, __doc__, "--quick --json ring.json")
+    parser.add_argument("--messages", type=positive, help="of each transport (5000; quick: 1000)")
     parser.add_argument(
-        "--messages", type=int, help="of each transport (default: 5000; quick: 1000)"
+        "--seconds", type=float, help="a reader is idle for its CPU time (20; quick: 5)"
     )
     options = parser.parse_args(arguments)
     progress = Progress(metrics.RING.name)
@@ -59,6 +60,7 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """
     before = load_now()
     messages = options.messages or (1000 if options.quick else 5000)
+    seconds = options.seconds or (5 if options.quick else 20)
     with contextlib.ExitStack() as stack:
 
         def opened(channel: Channel) -> Channel:
@@ -74,7 +76,7 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
             channels.append(opened(WebsocketChannel()))
         latencies = take_turns(channels, messages, progress)
         rates = transfer(batches, 5, 100_000 if options.quick else 1_000_000, progress)
-        idle = idle_percent(token.pid, 5 if options.quick else 20, progress)
+        idle = idle_percent(token.pid, seconds, progress)
         recoveries = token.recoveries + batches.recoveries
     figures = latency_figures(latencies) | {
         "batch_mtokens_per_s": median(rates),
@@ -89,7 +91,7 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
         before=before,
         n=messages,
         metrics=figures,
-        settings={"quick": options.quick, "messages": messages},
+        settings={"quick": options.quick, "messages": messages, "idle_s": seconds},
         packages=("websockets",) if has_socket else (),
     )
 
@@ -134,7 +136,7 @@ def transfer(channel: TokenChannel, runs: int, count: int, progress: Progress) -
 
 def idle_percent(pid: int, seconds: float, progress: Progress) -> float:
     """Of one core, by a parked receiver."""
-    progress(f"a receiver that gets nothing for {seconds:.0f} s")
+    progress(f"a receiver that gets nothing for {seconds:g} s")
     earlier = usage.take({"reader": pid})
     time.sleep(seconds)
     return usage.take({"reader": pid}).cpu_percent(earlier)["reader"]

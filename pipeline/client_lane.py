@@ -1,6 +1,7 @@
 """One conversation, as the program that opened it sees it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
@@ -87,13 +88,12 @@ class ClientLane:
         Raises:
             AudioError: this pipeline's edge is not "client", or the samples are not int16 [n].
         """
-        if self.feeder is None:
-            raise AudioError('only the edge "client" can be fed', "Set audio.stage = 'client'")
+        feeder = self._require_client("be fed")
         if samples.dtype != np.int16 or samples.ndim != 1:
             raise AudioError(
                 f"expected int16 samples of one channel, not {samples.dtype} {samples.shape}"
             )
-        await self.feeder(self, samples)
+        await feeder(self, samples)
 
     def command(self, command: Command) -> None:
         """Commit or cancel the turn, mute or unmute the microphone (edge "client").
@@ -101,9 +101,17 @@ class ClientLane:
         Raises:
             AudioError: this pipeline's edge is not "client".
         """
-        if self.feeder is None:
-            raise AudioError('only the edge "client" can command', "Set audio.stage = 'client'")
+        self._require_client("command")
         self.lane.command("commands").put(command.pack())
+
+    def instruct(self, instructions: str) -> None:
+        """Replace the system prompt; before the first turn (edge "client").
+
+        Raises:
+            AudioError: this pipeline's edge is not "client".
+        """
+        self._require_client("instruct")
+        self.lane.command("settings").put(json.dumps({"instructions": instructions}).encode())
 
     async def close(self) -> None:
         """End the conversation; safe to call twice."""
@@ -159,6 +167,12 @@ class ClientLane:
     def tell(self, event: Event | Exception) -> None:
         """Queue something for the program."""
         self._events.put_nowait(event)
+
+    def _require_client(self, act: str) -> Feeder:
+        """What feeds this lane: only one program may write to the rings of the edge."""
+        if self.feeder is None:
+            raise AudioError(f'only the edge "client" can {act}', "Set audio.stage = 'client'")
+        return self.feeder
 
     def _read(self, stage: str) -> list[Caption]:
         messages = self.lane.command(f"captions_{stage}").read()

@@ -68,7 +68,7 @@ class TurnConfig(Section):
     threshold: float = Field(0.5, gt=0, lt=1)
     pre_roll_ms: int = Field(300, ge=0, le=1000)
     min_speech_ms: int = Field(64, ge=0, le=1000)
-    soft_end_ms: int = Field(96, ge=32, le=2000)
+    soft_end_ms: int = Field(64, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
     max_turn_s: float = Field(30.0, gt=0, le=38)
     input_timeout_s: float = Field(1.0, gt=0)
@@ -131,7 +131,7 @@ class TtsConfig(Section):
     speed: float = Field(1.0, ge=0.25, le=4)
     volume: float = Field(1.0, ge=0, le=4)
     speaker: int = Field(0, ge=0)
-    first_words: int = Field(5, ge=0)
+    first_words: int = Field(4, ge=0)
 
 
 class PipelineConfig(Frozen):
@@ -172,9 +172,10 @@ class Config(Frozen):
 def thread_budget(cores: int) -> dict[str, int]:
     """Threads for each stage's model, so that those that work at the same time fit the cores.
 
-    A turn has two phases. Until the words are known, `asr` works alone (`turn` needs a two-hundredth
-    of a core); half the cores are its best, because its windows are short. Then `llm` and `tts`
-    share the machine: the voice has one thread and the language model the others, at least one.
+    A turn has two phases. Until the words are known, `asr` works alone (`turn` needs a
+    two-hundredth of a core); half the cores are its best, because its windows are short. Then `llm`
+    and `tts` share the machine: the voice has one thread and the language model the others, at
+    least one.
     """
     return {"audio": 1, "turn": 1, "asr": max(1, cores // 2), "llm": max(1, cores - 1), "tts": 1}
 

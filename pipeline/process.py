@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from typing import Any
 from pipeline.errors import StageError
 
 Progress = Callable[[str, str, float | None], None]  # program, what it does, how far (0 to 1)
+
+REAP_S = 2.0  # for a program to be gone after the end of its pipe
+REAP_STEP_S = 0.005
 
 
 class Process:
@@ -24,9 +28,7 @@ class Process:
         trouble: how to say that it failed before it was ready.
     """
 
-    def __init__(
-        self, name: str, on_progress: Progress, trouble: str = "could not start"
-    ) -> None:
+    def __init__(self, name: str, on_progress: Progress, trouble: str = "could not start") -> None:
         self.name = name
         self._trouble = trouble
         self.ready: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -35,6 +37,7 @@ class Process:
         self._popen: subprocess.Popen[bytes] | None = None
         self._pipe = -1
         self._text = b""
+        self._reaper: asyncio.Task[None] | None = None  # kept, or it might be collected
 
     @property
     def pid(self) -> int:
@@ -128,10 +131,19 @@ class Process:
             )
 
     def _bury(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._pipe)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._pipe)
         os.close(self._pipe)
+        self._reaper = loop.create_task(self._reap())
+
+    async def _reap(self) -> None:
+        """Wait for the exit status; a program that let go of its pipe but lives on is killed."""
         assert self._popen
-        status = self._popen.wait()
+        deadline = time.monotonic() + REAP_S
+        while (status := self._popen.poll()) is None:
+            if time.monotonic() > deadline:
+                self.end(signal.SIGKILL)
+            await asyncio.sleep(REAP_STEP_S)
         if not self.ready.done():
             self.ready.set_exception(StageError(f"{self.name} {self._trouble}: it {death(status)}"))
         self.ready.exception()  # looked at: nobody need be waiting

@@ -5,6 +5,9 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
+
+UNTOLD = ("starting", "ready")  # seen on a terminal, too much in a log
 
 
 class StartProgress:
@@ -22,7 +25,9 @@ class StartProgress:
             SpinnerColumn(),
             TextColumn("{task.fields[program]:>7}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.description}"),
+            TextColumn(
+                "{task.description}", markup=False, table_column=Column(overflow="ellipsis")
+            ),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -39,14 +44,15 @@ class StartProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bars.stop()
+        if self._console.is_terminal:
+            self._bars.stop()
 
     def __call__(self, program: str, text: str, fraction: float | None) -> None:
         """Show that `program` does `text` and how far it is, 0 to 1 or None."""
         if self._console.is_terminal:
             self._bar(program, text, fraction)
-        elif self._last.get(program) != text:
-            self._console.print(f"{program}: {text}", highlight=False)
+        elif text not in UNTOLD and self._last.get(program) != text:
+            self._console.print(f"{program}: {text}", highlight=False, markup=False)
         self._last[program] = text
 
     def _bar(self, program: str, text: str, fraction: float | None) -> None:

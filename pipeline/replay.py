@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,29 +128,50 @@ async def _ask(
     lane: ClientLane, question: Question, number: int, wav: Path | None, on_event: OnEvent
 ) -> list[Answer]:
     """Play one clip and wait until everything it brought has ended."""
+    before = _inode(wav)
     lane.play(question.path, speech_end_s=question.speech_end_s, out=wav)
     turns: list[TurnEnded] = []
     faults: list[str] = []
-    clip_is_over = False
-    try:
-        async with asyncio.timeout(question.duration_s + LIMIT_S):
-            while not (clip_is_over and lane.turns_ended == lane.turns_begun):
-                event = await lane.next_event()
-                on_event(event)
-                match event:
-                    case TurnEnded():
-                        turns.append(event)
-                    case Fault():
-                        faults.append(event.message)
-                    case ClipEnded(error):
-                        faults.extend([error] if error else [])
-                        clip_is_over = True
-                        await asyncio.sleep(GRACE_S if not turns else 0)
-    except TimeoutError:
-        raise SessionError(
-            f"{question.path.name}: nothing ended within {question.duration_s + LIMIT_S:.0f} s"
-        ) from None
-    written = wav if wav and wav.exists() else None
+    async for event in _until_over(lane, question):
+        on_event(event)
+        match event:
+            case TurnEnded():
+                turns.append(event)
+            case Fault(_, message):
+                faults.append(message)
+            case ClipEnded(error) if error:
+                faults.append(error)
+    written = wav if _inode(wav) != before else None  # one of an earlier run does not count
     return [Answer(question, number, t, tuple(faults), written) for t in turns] or [
         Answer(question, number, None, tuple(faults))
     ]
+
+
+async def _until_over(lane: ClientLane, question: Question) -> AsyncIterator[Event]:
+    """What happens until the clip was played and every turn that it began has been told."""
+    now = asyncio.get_running_loop().time
+    limit = now() + question.duration_s + LIMIT_S
+    told = 0
+    settled: float | None = None  # when a voice in the clip would have been noticed
+    while True:
+        quiet = settled is not None and told == lane.turns_begun
+        if quiet and (told or now() >= (settled or 0)):
+            return
+        try:
+            async with asyncio.timeout_at(settled if quiet else limit):
+                event = await lane.next_event()
+        except TimeoutError:
+            if quiet:
+                continue
+            raise SessionError(
+                f"{question.path.name}: nothing ended within {question.duration_s + LIMIT_S:.0f} s"
+            ) from None
+        yield event
+        told += isinstance(event, TurnEnded)
+        if isinstance(event, ClipEnded):
+            settled = now() + GRACE_S
+
+
+def _inode(path: Path | None) -> int | None:
+    """Which file this is; a new answer is a new file, whatever stood there."""
+    return path.stat().st_ino if path and path.exists() else None

@@ -1,7 +1,9 @@
 """A replay as people and programs read it."""
 
 import json
+import os
 import platform
+import tempfile
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -16,22 +18,11 @@ from pipeline.errors import OutputError
 from pipeline.replay import Answer
 from pipeline.timeline import Timeline
 from pipeline.version import VERSION
+from pipeline.waterfall import Waterfall
 from stages.outcome import EXPLANATIONS, Outcome
 
-BAR = 32  # characters
-EXPLAINED = {
-    "silence": "first silent window noticed",
-    "soft_end": "pause worth an answer: work begins, unheard",
-    "decode_start": "final decode of the speech begins",
-    "transcript": "words are on the ring as token ids",
-    "prefill": "they are in the language model's cache",
-    "first_id": "first token id of the answer",
-    "first_sound": "first sound is ready",
-    "last_id": "last token id of the answer",
-    "release": "the turn is over: the answer may be heard",
-    "first_audio": "FIRST AUDIO at -50 dBFS or more",
-    "play_end": "last sample of the answer",
-}
+LABEL = 10  # characters before a text, its blanks included
+BAD = (Outcome.FAILED, Outcome.TIMED_OUT)
 PACKAGES = ("torch", "transformers", "ctranslate2", "onnxruntime", "piper-tts", "numpy")
 
 
@@ -58,18 +49,41 @@ def as_json(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
+def check_json(path: Path) -> None:
+    """Check that `write_json` will have a place, before anything is played.
+
+    Raises:
+        OutputError: there is no such folder, or no permission.
+    """
+    try:
+        if path.exists():
+            with path.open("ab"):
+                return
+        with tempfile.TemporaryFile(dir=path.parent):
+            return
+    except OSError as error:
+        raise _json_error(path, error) from error
+
+
 def write_json(path: Path, answers: Sequence[Answer]) -> None:
-    """Write `as_json` to a file.
+    """Write `as_json` to a file; a file appears whole or not at all.
 
     Raises:
         OutputError: it cannot be written.
     """
+    text = json.dumps(as_json(answers), indent=2, ensure_ascii=False) + "\n"
     try:
-        path.write_text(json.dumps(as_json(answers), indent=2) + "\n", encoding="utf-8")
+        if path.exists() and not path.is_file():  # such as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+            return
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(
-            f"{path} cannot be written: {error.strerror}", "Choose another --json"
-        ) from error
+        raise _json_error(path, error) from error
 
 
 def latencies(answers: Iterable[Answer]) -> list[float]:
@@ -84,35 +98,45 @@ def render_turn(answer: Answer) -> RenderableType:
     head = Text.assemble((question.path.name, "bold"), " · ", _outcome(answer.outcome))
     lines: list[RenderableType] = [head]
     if question.truncated:
-        lines.append(Text(f"  note     {question.truncated}", "yellow"))
-    lines += [Text(f"  error    {fault}", "red") for fault in answer.faults]
+        lines.append(labelled("note", question.truncated, "yellow"))
+    lines += [labelled("error", fault, "red") for fault in answer.faults]
     if answer.turn:
-        lines.append(Text(f"  heard    {answer.turn.transcript or '(no words)'}"))
-        lines.append(Text(f"  answer   {answer.turn.reply or '(nothing)'}"))
+        lines.append(labelled("heard", answer.turn.transcript or "(no words)"))
+        lines.append(labelled("answer", answer.turn.reply or "(nothing)"))
         lines += _latency(answer, answer.turn.timeline)
     if answer.wav:
-        lines.append(Text(f"  written  {answer.wav}", "dim"))
+        lines.append(labelled("written", str(answer.wav), "dim"))
     return Group(*lines, Text())
+
+
+def labelled(label: str, text: str, style: str = "") -> RenderableType:
+    """A text that stands clear of its label, however many lines it takes."""
+    grid = Table.grid()
+    grid.add_column(width=LABEL)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(f"  {label}", "dim"), Text(text, style))
+    return grid
 
 
 def render_summary(answers: Sequence[Answer]) -> RenderableType:
     """First-audio latency by clip and over all."""
-    table = Table(title="first audio, ms after the end of speech", title_justify="left")
-    for column in ("clip", "p50", "p95", "max", "n"):
-        table.add_column(column, justify="left" if column == "clip" else "right")
-    names = list(dict.fromkeys(answer.question.path.name for answer in answers))
-    for name in names:
-        _summary_row(table, name, [a for a in answers if a.question.path.name == name])
-    if len(names) > 1:
+    table = Table()
+    table.add_column("clip", overflow="fold")
+    for column in ("p50", "p95", "max", "n"):
+        table.add_column(column, justify="right", no_wrap=True)
+    clips = list(dict.fromkeys(answer.question.path for answer in answers))
+    names = [clip.name for clip in clips]
+    for clip in clips:
+        name = clip.name if names.count(clip.name) == 1 else str(clip)
+        _summary_row(table, name, [a for a in answers if a.question.path == clip])
+    if len(clips) > 1:
         table.add_section()
         _summary_row(table, "all", answers)
-    return table
+    return Group(Text("first audio, ms after the end of speech", "italic"), table)
 
 
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
-    import os
-
     versions = {}
     for name in PACKAGES:
         try:
@@ -150,6 +174,7 @@ def _turn_json(answer: Answer) -> dict[str, Any]:
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns] if timeline else [],
         "events_lost": timeline.lost if timeline else 0,
         "errors": list(answer.faults),
+        "note": answer.question.truncated,
         "wav": str(answer.wav) if answer.wav else None,
     }
 
@@ -162,45 +187,29 @@ def _source(answer: Answer) -> str:
 
 
 def _outcome(outcome: Outcome) -> Text:
-    style = "green" if outcome is Outcome.ANSWERED else "yellow"
+    style = "green" if outcome is Outcome.ANSWERED else "red" if outcome in BAD else "yellow"
     return Text.assemble((outcome.label, style), (f" ({EXPLANATIONS[outcome]})", "dim"))
 
 
 def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
     rows: list[RenderableType] = []
     if timeline.phases:
-        rows.append(_waterfall(timeline.phases, _source(answer)))
-    if timeline.cut_off:
-        rows.append(Text("  the answer was released before the end of speech", "yellow"))
+        rows.append(Waterfall(timeline.phases, _source(answer)))
     for at, length in timeline.underruns:
         after = (at - (timeline.speech_end or at)) / 1e6
-        rows.append(Text(f"  gap of {length / 1e6:.0f} ms at {after:.0f} ms", "yellow"))
+        rows.append(labelled("note", f"a gap of {length / 1e6:.0f} ms at {after:.0f} ms", "yellow"))
+    if timeline.cut_off:
+        rows.append(labelled("note", "released before the user had finished", "yellow"))
+    if "first_audio" in timeline.phases and timeline.first_audio_ms is None:
+        rows.append(labelled("note", f"first audio does not count: {_why(timeline)}", "yellow"))
+    if timeline.lost:
+        rows.append(labelled("note", f"{timeline.lost} events were lost: times may lack", "yellow"))
     return rows
 
 
-def _waterfall(phases: dict[str, float], source: str) -> Table:
-    """Each milestone at its time, as a bar from the one before it."""
-    table = Table(box=None, padding=(0, 1), show_edge=False, pad_edge=False)
-    table.add_column("  phase")
-    table.add_column("at ms", justify="right")
-    table.add_column("took ms", justify="right")
-    table.add_column("", min_width=BAR)
-    table.add_column("", style="dim")
-    table.add_row("  speech_end", "0", "", "", f"the user's last sound (by {source})")
-    shown = {name: at for name, at in phases.items() if name not in ("last_id", "play_end")}
-    scale = BAR / max(max(shown.values(), default=1.0), 1.0)
-    before = 0.0
-    for name, at in phases.items():
-        bar = Text()
-        if name in shown:
-            start, stop = round(max(0.0, before) * scale), round(max(0.0, at) * scale)
-            bar = Text(" " * start + "█" * max(1, stop - start), "cyan")
-        style = "bold" if name == "first_audio" else ""
-        table.add_row(
-            f"  {name}", f"{at:.0f}", f"{at - before:.0f}", bar, EXPLAINED[name], style=style
-        )
-        before = at
-    return table
+def _why(timeline: Timeline) -> str:
+    """Why a first audio is no sample of latency."""
+    return "too early" if timeline.cut_off else "a gap followed within a second"
 
 
 def _summary_row(table: Table, name: str, answers: Sequence[Answer]) -> None:
@@ -208,7 +217,7 @@ def _summary_row(table: Table, name: str, answers: Sequence[Answer]) -> None:
     cells = [
         "-" if summary[key] is None else f"{summary[key]:.0f}" for key in ("p50", "p95", "max")
     ]
-    table.add_row(name, *cells, str(summary["n"]))
+    table.add_row(Text(name), *cells, str(summary["n"]))
 
 
 def _processor() -> str:
@@ -219,3 +228,7 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
+
+
+def _json_error(path: Path, error: OSError) -> OutputError:
+    return OutputError(f"{path} cannot be written: {error.strerror}", "Choose another --json")

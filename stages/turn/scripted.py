@@ -19,7 +19,7 @@ class ScriptedTurnOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     speech: list[tuple[int, int]] = Field(default_factory=list)
-    level_dbfs: float = -40.0
+    level_dbfs: float = -35.0  # above the loudest room tone that a replay goes on with
 
 
 class ScriptedDetector:

@@ -10,6 +10,7 @@ import soundfile
 from pipeline.errors import AudioError, SessionError
 from pipeline.events import ClipEnded, ReplyText, Sound, UserText
 from pipeline.pipeline import Pipeline
+from stages.messages import Command
 from stages.outcome import Outcome
 from stages.tts.tones import read_tones
 from tests.pipeline.running import run, scripted, tone, until_turn_ended
@@ -125,6 +126,7 @@ def test_a_program_can_be_its_own_edge() -> None:
         async with await pipeline.open() as lane:
             with pytest.raises(AudioError, match="int16"):
                 await lane.feed(np.zeros(10))
+            lane.instruct("Be brief.")
             await lane.feed(np.zeros(16_000 * 3, np.int16))
             ended, seen = await until_turn_ended(lane)
             assert (ended.timeline.outcome, ended.reply) == (Outcome.ANSWERED, REPLY)
@@ -139,10 +141,32 @@ def test_a_program_can_be_its_own_edge() -> None:
 def test_only_the_client_edge_can_be_fed() -> None:
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
-            with pytest.raises(AudioError, match=r"audio\.stage = 'client'"):
+            with pytest.raises(AudioError, match=r"be fed\. Set audio\.stage = 'client'"):
                 await lane.feed(np.zeros(10, np.int16))
+            with pytest.raises(AudioError, match='only the edge "client" can command'):
+                lane.command(Command.CANCEL)
+            with pytest.raises(AudioError, match='only the edge "client" can instruct'):
+                lane.instruct("Be brief.")
 
     run(work)
+
+
+def test_a_program_can_stop_the_answer() -> None:
+    long_reply = f'llm.options={{replies = ["{"All work and no play. " * 20}"], ids_per_s = 50}}'
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            await lane.feed(np.zeros(16_000 * 3, np.int16))
+            async for event in lane:
+                if isinstance(event, Sound):
+                    break
+            lane.command(Command.CANCEL)
+            ended, seen = await until_turn_ended(lane)
+            assert ended.timeline.outcome is Outcome.INTERRUPTED
+            assert len(ended.reply) < 440
+            assert sum(len(e.samples) for e in seen if isinstance(e, Sound)) < 22_050
+
+    run(work, scripted("audio.stage=client", long_reply))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""Writes the results in benchmarks/results into docs/benchmarks.md, between its two markers."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.command import MISTAKE, figure
+from benchmarks.metrics import BENCHMARKS, Bar, Benchmark
+from benchmarks.result import Figure, Result
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN = "<!-- results: written by `python -m benchmarks.tables`, not by hand -->"
+END = "<!-- end of results -->"
+LOADS = ("before", "after")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.tables",
+        description=__doc__,
+        epilog="example: python -m benchmarks.tables",
+    )
+    parser.parse_args(arguments)
+    try:
+        page = insert(PAGE.read_text(encoding="utf-8"), generate(read_results(RESULTS)))
+    except ValueError as error:
+        parser.exit(MISTAKE, f"error: {error}\n")
+    PAGE.write_text(page, encoding="utf-8")
+    sys.stderr.write(f"{PAGE.relative_to(ROOT)} is up to date\n")
+    return 0
+
+
+def read_results(folder: Path) -> dict[str, Result]:
+    """Every result of a folder, by the name of its file."""
+    return {path.stem: Result.read(path) for path in sorted(folder.glob("*.json"))}
+
+
+def insert(page: str, tables: str) -> str:
+    """A page with new tables between its markers.
+
+    Raises:
+        ValueError: the markers are not there, once each and in order.
+    """
+    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
+        raise ValueError(f"the page needs one line {BEGIN!r} and, after it, one line {END!r}")
+    head, _, rest = page.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}"
+
+
+def generate(results: dict[str, Result]) -> str:
+    """All tables, as Markdown."""
+    return "\n\n".join(
+        section(benchmark, {n: r for n, r in results.items() if r.benchmark == benchmark.name})
+        for benchmark in BENCHMARKS
+    )
+
+
+def section(benchmark: Benchmark, results: dict[str, Result]) -> str:
+    """One benchmark: its metrics with a column for each result, then how those came about."""
+    parts = [f"### `{benchmark.name}`", benchmark.question, values(benchmark, results)]
+    if results:
+        parts.append(runs(benchmark, results))
+    else:
+        parts.append("No result is committed yet.")
+    return "\n\n".join(parts)
+
+
+def values(benchmark: Benchmark, results: dict[str, Result]) -> str:
+    """Metrics, meanings, bars and figures."""
+    names = {metric.name: None for metric in benchmark.metrics}
+    for result in results.values():
+        names |= dict.fromkeys(result.metrics)
+    rows = []
+    for name in benchmark.ordered(names):
+        metric = benchmark.find(name)
+        bar, meaning = (metric.bar, metric.meaning) if name == metric.name else (None, "")
+        cells = [cell(result.metrics.get(name), bar) for result in results.values()]
+        rows.append([f"`{name}`", meaning, str(bar or ""), *cells])
+    return markdown(["metric", "meaning", "bar", *results], rows)
+
+
+def cell(value: Figure, bar: Bar | None) -> str:
+    """A figure, and whether it misses its bar."""
+    missed = value is not None and bar is not None and not bar.holds(value)
+    return f"{figure(value)} **missed**" if missed else figure(value)
+
+
+def runs(benchmark: Benchmark, results: dict[str, Result]) -> str:
+    """What each result was taken on and how."""
+    rows = []
+    for name, result in results.items():
+        machine = result.machine
+        load = " → ".join(figure(result.load[when][0]) for when in LOADS)
+        hardware = f"{machine['processor']}, {machine['cores']} cores"
+        software = f"Python {machine['python']}, " + ", ".join(
+            f"{package} {version}" for package, version in result.versions.items()
+        )
+        settings = ", ".join(f"{key} {plain(value)}" for key, value in result.settings.items())
+        rows.append([name, str(result.n), hardware, load, settings, software])
+    columns = ["result", f"n ({benchmark.n})", "hardware", "load", "settings", "software"]
+    return markdown(columns, rows)
+
+
+def plain(value: object) -> str:
+    """A setting as people read it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return " ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(
+        "| " + " | ".join(c.replace("|", "\\|") for c in line) + " |" for line in lines
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.metrics import BENCHMARKS, Benchmark
+from benchmarks.result import Result, load_now, make_result
+from benchmarks.tables import RESULTS, read_results
+from pipeline.errors import OutputError
+from tests.benchmarks.results import result
+
+UNITS = re.compile(r"_(us|ms|s|mib|percent|per_s)$")
+COUNTS = {
+    "token_ratio_p50", "recoveries", "reply_words_p50",
+    "turns", "unanswered", "cut_offs", "underruns",
+}  # fmt: skip
+
+
+def test_a_result_survives_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "ring.json"
+    written = result("ring", token_p50_us=12.5, recoveries=0, token_p99_us=None)
+    written.write(path)
+    assert Result.read(path) == written
+
+
+def test_the_file_has_the_agreed_keys() -> None:
+    raw = json.loads(result("ring", recoveries=0).json)
+    assert {"benchmark", "machine", "versions", "load", "n", "metrics"} <= raw.keys()
+    assert all(isinstance(value, int | float | None) for value in raw["metrics"].values())
+
+
+def test_a_result_of_now_describes_this_machine() -> None:
+    made = make_result(
+        "ring", before=load_now(), n=1, metrics={"token_p50_us": 1.23456}, settings={}
+    )
+    assert made.machine["cores"] >= 1
+    assert "versions" not in made.machine
+    assert made.versions["voxring"]
+    assert made.metrics == {"token_p50_us": 1.235}
+    assert made.load.keys() == {"before", "after"}
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot be written"):
+        result("ring").write(tmp_path / "file" / "ring.json")
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda benchmark: benchmark.name)
+def test_every_metric_is_named_with_its_unit(benchmark: Benchmark) -> None:
+    for metric in benchmark.metrics:
+        assert UNITS.search(metric.name) or metric.name in COUNTS
+
+
+def test_every_committed_figure_is_explained() -> None:
+    by_name = {benchmark.name: benchmark for benchmark in BENCHMARKS}
+    for committed in read_results(RESULTS).values():
+        ordered = by_name[committed.benchmark].ordered(committed.metrics)
+        assert sorted(ordered) == sorted(committed.metrics)
