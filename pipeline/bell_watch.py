@@ -22,7 +22,8 @@ class BellWatch:
         self._rung()
 
     def stop(self) -> None:
-        """Hear no more."""
+        """Hear no more, and let go of whoever listened: its memory is to go with it."""
+        self._on_lanes = lambda lanes: None
         self._loop.remove_reader(self._bell.fileno())
 
     def _rung(self) -> None:

@@ -174,6 +174,19 @@ def children(pid: int) -> list[psutil.Process]:
         return []
 
 
+def stages_of(pid: int) -> dict[str, psutil.Process]:
+    """The stage programs of a pipeline's program, by name."""
+    found = {}
+    for child in children(pid):
+        try:
+            words = child.cmdline()
+        except psutil.NoSuchProcess:
+            continue
+        if "stages.run" in words:
+            found[words[words.index("--stage") + 1]] = child
+    return found
+
+
 def maps(pid: int, library: str) -> bool:
     """Whether a program has loaded something of this name."""
     try:

@@ -6,7 +6,6 @@ import signal
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import soundfile
@@ -20,8 +19,8 @@ from tests.pipeline.cli_running import (
     SCRIPTED,
     TINY,
     OnTerminal,
-    children,
     maps,
+    stages_of,
     start,
     stop_when,
     to_parent,
@@ -135,16 +134,13 @@ def test_a_piped_replay_writes_results_only(tmp_path: Path) -> None:
 
 def test_a_stage_that_dies_ends_the_replay_with_what_there_is(tmp_path: Path) -> None:
     tone(tmp_path / "clip.wav", 0.4)
-    lines = 'llm.options={replies = ["ok"], ids_per_s = 1000}'
-    dies = 'tts.options={abort_on = "b"}'
     with start(
         *("replay", "clip.wav", *SCRIPTED, "--set", TINY, "--json", "r.json", "--repeat", "30"),
         cwd=tmp_path,
     ) as started:
         assert started.process.stdout
         assert "clip.wav · answered" in started.process.stdout.readline()
-        tts = next(p for p in stages_of(started.process.pid) if "tts" in p.cmdline())
-        tts.kill()
+        stages_of(started.process.pid)["tts"].kill()
         finished = started.finish()
     assert finished.code == 1
     assert "stage tts was killed by SIGKILL" in finished.complaint
@@ -158,10 +154,6 @@ def test_a_stage_that_dies_ends_the_replay_with_what_there_is(tmp_path: Path) ->
 def loading(pid: int) -> bool:
     """All stages were started."""
     return len(stages_of(pid)) == len(STAGES)
-
-
-def stages_of(pid: int) -> list[Any]:
-    return [child for child in children(pid) if "stages.run" in " ".join(child.cmdline())]
 
 
 def test_an_interrupt_while_python_imports(tmp_path: Path) -> None:
@@ -240,7 +232,7 @@ def test_an_interrupt_while_models_load(how: str, tmp_path: Path) -> None:
         process = terminal.process
 
         def imports_torch() -> bool:
-            return any(maps(child.pid, "libtorch_cpu") for child in stages_of(process.pid))
+            return any(maps(child.pid, "libtorch_cpu") for child in stages_of(process.pid).values())
 
         send = terminal.press_ctrl_c if how == "key" else to_parent(process, signal.SIGINT)
         code, pids = stop_when(process, imports_torch, send, PATIENCE_S)
