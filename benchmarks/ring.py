@@ -10,7 +10,7 @@ import random
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks import metrics, usage
 from benchmarks.channel import (
@@ -26,6 +26,7 @@ from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.errors import OutputError
 
+RUNS = 5  # of the transfer in batches
 ROUND = 10  # messages of one transport in a row
 WARM_UP = 20  # messages of each transport that are not counted
 PAUSE_S = (0.001, 0.003)  # before a message: its receiver falls asleep meanwhile
@@ -61,28 +62,18 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     before = load_now()
     messages = options.messages or (1000 if options.quick else 5000)
     seconds = options.seconds or (5 if options.quick else 20)
+    progress("starting the receivers")
     with contextlib.ExitStack() as stack:
-
-        def opened(channel: Channel) -> Channel:
-            stack.callback(channel.close)
-            return channel
-
-        progress("starting the receivers")
-        token, batches = TokenChannel(), TokenChannel("batch")
-        opened(token)
-        opened(batches)
-        channels = [token, opened(SimpleQueueChannel()), opened(FullQueueChannel())]
-        if WebsocketChannel.is_possible():
-            channels.append(opened(WebsocketChannel()))
+        channels = [stack.enter_context(contextlib.closing(make())) for make in transports()]
+        batches = stack.enter_context(contextlib.closing(TokenChannel("batch")))
+        token = next(channel for channel in channels if isinstance(channel, TokenChannel))
         latencies = take_turns(channels, messages, progress)
-        rates = transfer(batches, 5, 100_000 if options.quick else 1_000_000, progress)
-        idle = idle_percent(token.pid, seconds, progress)
-        recoveries = token.recoveries + batches.recoveries
-    figures = latency_figures(latencies) | {
-        "batch_mtokens_per_s": median(rates),
-        "idle_cpu_percent": idle,
-        "recoveries": recoveries,
-    }
+        rates = transfer(batches, RUNS, 100_000 if options.quick else 1_000_000, progress)
+        figures = latency_figures(latencies) | {
+            "batch_mtokens_per_s": median(rates),
+            "idle_cpu_percent": idle_percent(token.pid, seconds, progress),
+            "recoveries": token.recoveries + batches.recoveries,
+        }
     has_socket = WebsocketChannel.name in latencies
     if not has_socket:
         progress("no websocket_json: websockets is not installed")
@@ -94,6 +85,12 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
         settings={"quick": options.quick, "messages": messages, "idle_s": seconds},
         packages=("websockets",) if has_socket else (),
     )
+
+
+def transports() -> list[Callable[[], Channel]]:
+    """Those that this installation has."""
+    always: list[Callable[[], Channel]] = [TokenChannel, SimpleQueueChannel, FullQueueChannel]
+    return [*always, WebsocketChannel] if WebsocketChannel.is_possible() else always
 
 
 def take_turns(

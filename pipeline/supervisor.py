@@ -135,15 +135,17 @@ class Supervisor:
         return process
 
     async def _all_ready(self) -> None:
-        for ready in asyncio.as_completed([p.ready for p in self.processes.values()]):
-            message = await ready
-            seen = (message["ready"], message["layout"])
-            if seen != (VERSION, LAYOUT_VERSION):
-                raise StageError(
-                    f"a stage runs voxring {seen[0]} with layout {seen[1]}, "
-                    f"this is {VERSION} with layout {LAYOUT_VERSION}",
-                    "Install the same voxring in its interpreter",
-                )
+        await asyncio.gather(*map(self._ready, self.processes.values()))
+
+    async def _ready(self, process: Process) -> None:
+        message = await process.ready
+        seen = (message["ready"], message["layout"])
+        if seen != (VERSION, LAYOUT_VERSION):
+            raise StageError(
+                f"{process.name} runs voxring {seen[0]} with layout {seen[1]}, "
+                f"this is {VERSION} with layout {LAYOUT_VERSION}",
+                "Install the same voxring in its interpreter",
+            )
 
     async def _watch_over(self) -> None:
         """Turn the first death or hang into `failure`."""
@@ -190,7 +192,7 @@ class Supervisor:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """What a stage's libraries read at start: their share of the cores, and to wait quietly."""
+    """What libraries read at start: their share of the cores, to wait quietly, to tell nobody."""
     count = str(threads)
     return {
         "OMP_NUM_THREADS": count,
@@ -201,5 +203,6 @@ def environment(threads: int) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
+        "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime calls home and keeps a device id in ~/.cache
         "TRANSFORMERS_VERBOSITY": "error",
     }

@@ -1,8 +1,9 @@
 /* The part of ringbuf that Python cannot promise: the order in which two processes see memory.
  *
- * Everything here works on words inside one shared mapping. Four things live in this file:
+ * Everything here works on words inside one shared mapping. Five things live in this file:
  *
  *   Words     64-bit control words, one writer each
+ *   Columns   one slot of a structure of arrays as plain ints
  *   Doorbell  "this lane has something for you", and the handshake that lets a process sleep
  *   Ring      head and tail of a single-producer single-consumer ring; the slots are NumPy's
  *   lifeline  ends this process when its parent is gone, even while Python holds the GIL
@@ -148,6 +149,149 @@ static PyType_Slot Words_slots[] = {
 static PyType_Spec Words_spec = {"ringbuf._core.Words", sizeof(Words), 0, Py_TPFLAGS_DEFAULT,
                                  Words_slots};
 
+/* -------------------------------------------------------------- Columns
+ *
+ * One slot of a structure of arrays as plain ints, in one call. The same through NumPy costs an
+ * object and a lookup for each value, and that on the way of every token.
+ */
+#define MAX_COLUMNS 16
+
+typedef struct {
+    PyObject_HEAD
+    Py_buffer memory;
+    Py_ssize_t capacity, count;
+    struct {
+        char *first;
+        char type; /* as in the struct module: B I i q */
+    } columns[MAX_COLUMNS];
+} Columns;
+
+static Py_ssize_t type_size(char type)
+{
+    return type == 'B' ? 1 : type == 'I' || type == 'i' ? 4 : type == 'q' ? 8 : 0;
+}
+
+static int Columns_init(Columns *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"memory", "capacity", "types", "offsets", NULL};
+    PyObject *source, *offsets;
+    const char *types;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OnsO!", names, &source, &self->capacity, &types,
+                                     &PyTuple_Type, &offsets))
+        return -1;
+    if (take_buffer(source, &self->memory) < 0)
+        return -1;
+    Py_ssize_t count = (Py_ssize_t)strlen(types);
+    if (count > MAX_COLUMNS || PyTuple_Size(offsets) != count || self->capacity < 1) {
+        PyErr_SetString(PyExc_ValueError, "one offset for each type, and a capacity above 0");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_ssize_t offset = PyLong_AsSsize_t(PyTuple_GetItem(offsets, i));
+        Py_ssize_t size = type_size(types[i]);
+        if (offset == -1 && PyErr_Occurred())
+            return -1;
+        if (!size || offset < 0 || offset % size ||
+            self->capacity > (self->memory.len - offset) / size) {
+            PyErr_Format(PyExc_ValueError, "a column of type %c at offset %zd", types[i], offset);
+            return -1;
+        }
+        self->columns[i].first = (char *)self->memory.buf + offset;
+        self->columns[i].type = types[i];
+    }
+    self->count = count;
+    return 0;
+}
+
+static void Columns_dealloc(Columns *self)
+{
+    PyBuffer_Release(&self->memory);
+    free_object((PyObject *)self);
+}
+
+static PyObject *Columns_get(Columns *self, PyObject *argument)
+{
+    Py_ssize_t slot = PyLong_AsSsize_t(argument);
+    if (slot == -1 && PyErr_Occurred())
+        return NULL;
+    if (slot < 0 || slot >= self->capacity)
+        return PyErr_Format(PyExc_IndexError, "slot %zd of %zd", slot, self->capacity);
+    PyObject *values = PyTuple_New(self->count);
+    for (Py_ssize_t i = 0; values && i < self->count; i++) {
+        const char *first = self->columns[i].first;
+        long long number = 0;
+        switch (self->columns[i].type) {
+        case 'B':
+            number = ((const uint8_t *)first)[slot];
+            break;
+        case 'I':
+            number = ((const uint32_t *)first)[slot];
+            break;
+        case 'i':
+            number = ((const int32_t *)first)[slot];
+            break;
+        default:
+            number = ((const int64_t *)first)[slot];
+        }
+        PyObject *value = PyLong_FromLongLong(number);
+        if (!value || PyTuple_SetItem(values, i, value) < 0)
+            Py_CLEAR(values);
+    }
+    return values;
+}
+
+static PyObject *Columns_set(Columns *self, PyObject *args)
+{
+    if (PyTuple_Size(args) != self->count + 1)
+        return PyErr_Format(PyExc_TypeError, "a slot and %zd values", self->count);
+    Py_ssize_t slot = PyLong_AsSsize_t(PyTuple_GetItem(args, 0));
+    if (slot == -1 && PyErr_Occurred())
+        return NULL;
+    if (slot < 0 || slot >= self->capacity)
+        return PyErr_Format(PyExc_IndexError, "slot %zd of %zd", slot, self->capacity);
+    for (Py_ssize_t i = 0; i < self->count; i++) {
+        long long number = PyLong_AsLongLong(PyTuple_GetItem(args, i + 1));
+        char *first = self->columns[i].first;
+        int fits = 1;
+        if (number == -1 && PyErr_Occurred())
+            return NULL;
+        switch (self->columns[i].type) {
+        case 'B':
+            fits = number >= 0 && number <= UINT8_MAX;
+            ((uint8_t *)first)[slot] = (uint8_t)number;
+            break;
+        case 'I':
+            fits = number >= 0 && number <= UINT32_MAX;
+            ((uint32_t *)first)[slot] = (uint32_t)number;
+            break;
+        case 'i':
+            fits = number >= INT32_MIN && number <= INT32_MAX;
+            ((int32_t *)first)[slot] = (int32_t)number;
+            break;
+        default:
+            ((int64_t *)first)[slot] = number;
+        }
+        if (!fits)
+            return PyErr_Format(PyExc_OverflowError, "%lld in column %zd", number, i);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef Columns_methods[] = {
+    {"get", (PyCFunction)Columns_get, METH_O, "The values of one slot."},
+    {"set", (PyCFunction)Columns_set, METH_VARARGS, "Store the values of one slot."},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot Columns_slots[] = {
+    {Py_tp_doc, "Columns(memory, capacity, types, offsets): slots of a structure of arrays."},
+    {Py_tp_init, Columns_init},
+    {Py_tp_dealloc, Columns_dealloc},
+    {Py_tp_methods, Columns_methods},
+    {0, NULL},
+};
+static PyType_Spec Columns_spec = {"ringbuf._core.Columns", sizeof(Columns), 0, Py_TPFLAGS_DEFAULT,
+                                   Columns_slots};
+
 /* ------------------------------------------------------------- Doorbell
  *
  * In memory:   line 0  asleep      1 while the owner sleeps; the ringer that takes it to 0 writes
@@ -161,6 +305,7 @@ typedef struct {
     word_t *asleep, *beat, *recoveries, *work;
     Py_ssize_t lanes, words;
     int read_fd, write_fd;
+    int rung; /* there may be a byte in the pipe */
 } Doorbell;
 
 static int Doorbell_init(Doorbell *self, PyObject *args, PyObject *kwargs)
@@ -251,12 +396,18 @@ static int doorbell_arm(Doorbell *self)
     return 0;
 }
 
-static void doorbell_disarm(Doorbell *self)
+static void doorbell_empty(Doorbell *self)
 {
     char waste[64];
-    atomic_store(self->asleep, 0);
-    while (read(self->read_fd, waste, sizeof waste) > 0)
+    while (read(self->read_fd, waste, sizeof waste) == sizeof waste)
         ;
+    self->rung = 0;
+}
+
+static void doorbell_disarm(Doorbell *self)
+{
+    atomic_store(self->asleep, 0);
+    doorbell_empty(self);
 }
 
 static PyObject *Doorbell_arm(Doorbell *self, PyObject *Py_UNUSED(ignored))
@@ -283,6 +434,10 @@ static PyObject *Doorbell_park(Doorbell *self, PyObject *argument)
     int timeout = seconds <= 0 ? 0 : seconds >= 1 ? SAFETY_MS : (int)(seconds * 1000) + 1;
     struct pollfd bell = {self->read_fd, POLLIN, 0};
     int events = 1;
+    /* The byte of the last wake-up is taken out here and not there: nobody waits for it now. One
+     * that comes between this and `arm` can only cost one wake-up for nothing. */
+    if (self->rung)
+        doorbell_empty(self);
     if (doorbell_arm(self)) {
         Py_BEGIN_ALLOW_THREADS
         events = poll(&bell, 1, timeout);
@@ -290,7 +445,8 @@ static PyObject *Doorbell_park(Doorbell *self, PyObject *argument)
         if (events == 0 && timeout == SAFETY_MS && doorbell_has_work(self) &&
             atomic_exchange(self->asleep, 0))
             atomic_fetch_add(self->recoveries, 1);
-        doorbell_disarm(self);
+        atomic_store(self->asleep, 0);
+        self->rung = events > 0;
     }
     if (events < 0 && PyErr_CheckSignals() < 0)
         return NULL;
@@ -656,9 +812,9 @@ static PyMethodDef core_methods[] = {
 
 static int core_exec(PyObject *module)
 {
-    PyType_Spec *specs[] = {&Words_spec, &Doorbell_spec, &Ring_spec};
-    const char *names[] = {"Words", "Doorbell", "Ring"};
-    for (int i = 0; i < 3; i++) {
+    PyType_Spec *specs[] = {&Words_spec, &Doorbell_spec, &Ring_spec, &Columns_spec};
+    const char *names[] = {"Words", "Doorbell", "Ring", "Columns"};
+    for (int i = 0; i < 4; i++) {
         PyObject *type = PyType_FromSpec(specs[i]);
         if (!type || PyModule_AddObjectRef(module, names[i], type) < 0)
             return -1;

@@ -15,13 +15,12 @@ from ringbuf.errors import ArenaFull, LayoutMismatch
 from ringbuf.event_ring import EventRing
 from ringbuf.lane import AnyRing, Lane
 from ringbuf.layout import COUNTERS, HEADER, VERSION, Layout, RingKind, RingSpec
-from ringbuf.ring import map_columns
+from ringbuf.ring import map_columns, map_slots
 from ringbuf.token_ring import TokenRing
 
 MAGIC = b"VOXRING\0"
 HEAD = struct.Struct("<8sIIIIQ")  # magic, version, layout bytes, text capacity, text bytes, size
-RINGS: dict[RingKind, type[AnyRing]] = {
-    RingKind.TOKEN: TokenRing,
+RINGS: dict[RingKind, type[AudioRing] | type[CommandRing]] = {
     RingKind.AUDIO: AudioRing,
     RingKind.COMMAND: CommandRing,
 }
@@ -156,7 +155,10 @@ class Arena:
             self._bells.get(spec.reader),
             self._bells.get(spec.writer),
         )
-        views = map_columns(self._memory, layout.slots_at(lane, spec), spec)
+        at = layout.slots_at(lane, spec)
+        views = map_columns(self._memory, at, spec)
+        if spec.kind is RingKind.TOKEN:
+            return TokenRing(spec, core, views, map_slots(self._memory, at, spec))
         return RINGS[spec.kind](spec, core, views)
 
 

@@ -27,12 +27,29 @@ def map_columns(memory: memoryview, offset: int, spec: RingSpec) -> dict[str, Co
         Name to array of shape [capacity] or [capacity, items].
     """
     views: dict[str, Column] = {}
-    for name, (dtype, items) in spec.columns.items():
-        count = items * spec.capacity
-        column = np.frombuffer(memory, np.dtype(dtype), count, offset)
+    offsets = column_offsets(offset, spec)
+    for (name, (dtype, items)), at in zip(spec.columns.items(), offsets, strict=True):
+        column = np.frombuffer(memory, np.dtype(dtype), items * spec.capacity, at)
         views[name] = column.reshape(spec.capacity, items) if items > 1 else column
-        offset += align(column.nbytes)
     return views
+
+
+def map_slots(memory: memoryview, offset: int, spec: RingSpec) -> _core.Columns:
+    """The same memory slot by slot, as plain ints; for rings without blocks."""
+    types = "".join(np.dtype(dtype).char for dtype, _ in spec.columns.values())
+    # NumPy calls int64 "l" on Linux and "q" elsewhere; "B", "I", "i" are the same everywhere.
+    return _core.Columns(
+        memory, spec.capacity, types.replace("l", "q"), column_offsets(offset, spec)
+    )
+
+
+def column_offsets(offset: int, spec: RingSpec) -> tuple[int, ...]:
+    """Where each column of a ring begins whose slots begin at `offset`."""
+    offsets = []
+    for dtype, items in spec.columns.values():
+        offsets.append(offset)
+        offset += align(np.dtype(dtype).itemsize * items * spec.capacity)
+    return tuple(offsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +133,10 @@ class Batch(Generic[R]):
     fail is not met twice. Views must not be used after it.
     """
 
+    __slots__ = ("_count", "_taken", "ring")
+
     def __init__(self, ring: R, limit: int | None) -> None:
-        filled = len(ring)
+        filled = ring._core.filled()
         self.ring = ring
         self._count = filled if limit is None else min(limit, filled)
         self._taken = self._count

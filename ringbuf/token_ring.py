@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ class Kind(IntEnum):
     RESUME = 4  # the speaker goes on: the words stay, the answer to them is void
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRun:
+class TokenRun(NamedTuple):
     """Slots of one kind, turn and answer; ids have consecutive positions.
 
     Attributes:
@@ -41,10 +40,15 @@ class TokenRun:
     stamp: int
 
 
+KINDS = tuple(Kind)
+
+
 class TokenRing(SlotRing):
     """Slots of (id int32, position, turn, answer uint32, kind uint8, stamp int64 ns)."""
 
-    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
+    def __init__(
+        self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column], slots: _core.Columns
+    ) -> None:
         super().__init__(spec, core, columns)
         self.ids: NDArray[np.int32] = columns["ids"]
         self.position: NDArray[np.uint32] = columns["position"]
@@ -52,6 +56,7 @@ class TokenRing(SlotRing):
         self.answer: NDArray[np.uint32] = columns["answer"]
         self.kind: NDArray[np.uint8] = columns["kind"]
         self.stamp: NDArray[np.int64] = columns["stamp"]
+        self._slots = slots
 
     def put(self, id: int, *, position: int, turn: int, answer: int, kind: Kind = Kind.ID) -> bool:
         """Publish one slot by itself.
@@ -59,16 +64,12 @@ class TokenRing(SlotRing):
         Returns:
             False if there was no room: nothing was written, and this lane is woken when there is.
         """
-        if not self.room(1):
+        core = self._core
+        if not core.free() and not core.want():
             return False
-        slot = self._core.write_slot
-        self.ids[slot] = id
-        self.position[slot] = position
-        self.turn[slot] = turn
-        self.answer[slot] = answer
-        self.kind[slot] = kind
-        self.stamp[slot] = time.monotonic_ns()
-        self._core.publish(1)
+        now = time.monotonic_ns()
+        self._slots.set(core.write_slot, id, position, turn, answer, kind, now)
+        core.publish(1)
         return True
 
     def put_run(self, ids: NDArray[np.int32], *, position: int, turn: int, answer: int) -> int:
@@ -120,20 +121,22 @@ class TokenRing(SlotRing):
             yield self._run(start, stop)
 
     def _run(self, start: int, stop: int) -> TokenRun:
-        return TokenRun(
-            ids=self.ids[start:stop],
-            position=int(self.position[start]),
-            turn=int(self.turn[start]),
-            answer=int(self.answer[start]),
-            kind=Kind(int(self.kind[start])),
-            stamp=int(self.stamp[start]),
-        )
+        _, position, turn, answer, kind, stamp = self._slots.get(start)
+        return TokenRun(self.ids[start:stop], position, turn, answer, KINDS[kind], stamp)
 
 
 class TokenBatch(Batch[TokenRing]):
     """Slots being read."""
 
+    __slots__ = ()
+
     def runs(self) -> Iterator[TokenRun]:
         """The batch in order, as runs whose ids are a model's input as they lie."""
+        if self._count == 1:  # the usual case while ids are generated one by one
+            slot = self.ring._core.read_slot
+            return iter((self.ring._run(slot, slot + 1),))
+        return self._cut()
+
+    def _cut(self) -> Iterator[TokenRun]:
         for span in self.spans():
             yield from self.ring._runs(span)

@@ -221,6 +221,8 @@ def stop_when(
     assert wait_until(lambda: ready() or started.poll() is not None, DEADLINE_S)
     assert started.poll() is None, "it ended by itself"
     pids = [child.pid for child in children(started.pid)]
+    named = [pid for pid in (started.pid, *pids) if maps(pid, "/dev/shm/")]
+    assert not named, "what has a name in shared memory could be left behind"
     sent = time.monotonic()
     send()
     code = started.wait(patience_s)

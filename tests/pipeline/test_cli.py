@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,13 +30,6 @@ from tests.pipeline.running import tone
 PATIENCE_S = 2.0
 LONG = f'llm.options={{replies = ["{"All work and no play. " * 5}"], ids_per_s = 50}}'
 INTERRUPTED, TERMINATED = 130, 143
-
-
-@pytest.fixture
-def shared_memory() -> Iterator[None]:
-    before = sorted(Path("/dev/shm").iterdir())
-    yield
-    assert sorted(Path("/dev/shm").iterdir()) == before
 
 
 # Asking about it.
@@ -167,7 +159,6 @@ def test_an_interrupt_while_python_imports(tmp_path: Path) -> None:
     assert not pids
 
 
-@pytest.mark.usefixtures("shared_memory")
 @pytest.mark.parametrize(
     ("sig", "expected", "word"),
     [(signal.SIGINT, INTERRUPTED, "interrupted"), (signal.SIGTERM, TERMINATED, "terminated")],
@@ -185,7 +176,6 @@ def test_a_signal_to_the_parent_while_stages_start(
     assert list((tmp_path / "a").iterdir()) == []
 
 
-@pytest.mark.usefixtures("shared_memory")
 @pytest.mark.parametrize("moment", ["playing", "answering"])
 def test_ctrl_c_on_a_terminal(moment: str, tmp_path: Path) -> None:
     """The key signals the whole group, as no `kill` does; stages must not print tracebacks."""
@@ -203,7 +193,6 @@ def test_ctrl_c_on_a_terminal(moment: str, tmp_path: Path) -> None:
     whole_or_nothing(tmp_path / "a")
 
 
-@pytest.mark.usefixtures("shared_memory")
 def test_a_terminated_replay_keeps_what_it_has(tmp_path: Path) -> None:
     """SIGTERM in the second turn: the first is in the summary and in the file."""
     tone(tmp_path / "clip.wav", 0.4)
@@ -224,7 +213,6 @@ def test_a_terminated_replay_keeps_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.models
-@pytest.mark.usefixtures("shared_memory")
 @pytest.mark.parametrize("how", ["key", "parent"])
 def test_an_interrupt_while_models_load(how: str, tmp_path: Path) -> None:
     """huggingface/speech-to-speech#140: native code that loads hears no signal."""
