@@ -103,7 +103,7 @@ class SlotRing:
         return self._core.dropped
 
     def room(self, wanted: int) -> int:
-        """Slots that the writer may fill now; if fewer than `wanted`, it is woken when that grows."""
+        """Slots the writer may fill now; if fewer than wanted, it is woken when there are more."""
         free = self._core.free()
         return free if free >= wanted else self._core.want()
 

@@ -7,10 +7,9 @@ AUDIO, TURN, ASR, LLM, TTS = "audio", "turn", "asr", "llm", "tts"
 STAGES = (AUDIO, TURN, ASR, LLM, TTS)
 
 INPUT_RATE = 16_000  # what speech recognisers and voice activity detectors take
-INPUT_BLOCK = 320  # 20 ms
+INPUT_BLOCK = 512  # 32 ms: the step of the voice activity detector
 VOICE_BLOCK = 480  # 20 ms at 24 kHz, 10 ms at 48 kHz
-WINDOW = 512  # 32 ms: the step of the voice activity detector, and so of `speech`
-MIC_BLOCKS = 256  # 4 s and more, in blocks of 20 ms
+MIC_BLOCKS = 128  # 4 s
 SPEECH_BLOCKS = 2048  # 65 s
 VOICE_BLOCKS = 512  # 10 s
 COMMAND_BYTES = 16_384
@@ -35,7 +34,7 @@ def topology(lanes: int, context: int) -> Layout:
         lanes=lanes,
         rings=(
             RingSpec("mic", RingKind.AUDIO, AUDIO, TURN, MIC_BLOCKS, INPUT_BLOCK),
-            RingSpec("speech", RingKind.AUDIO, TURN, ASR, SPEECH_BLOCKS, WINDOW),
+            RingSpec("speech", RingKind.AUDIO, TURN, ASR, SPEECH_BLOCKS, INPUT_BLOCK),
             RingSpec("heard", RingKind.TOKEN, ASR, LLM, tokens),
             RingSpec("reply", RingKind.TOKEN, LLM, TTS, tokens),
             RingSpec("voice", RingKind.AUDIO, TTS, AUDIO, VOICE_BLOCKS, VOICE_BLOCK),

@@ -38,7 +38,7 @@ def record(clip: Clip, speech_end_s: float | None) -> Recording:
 
 
 class Microphone:
-    """An endless stream of blocks of 20 ms.
+    """An endless stream of blocks of 32 ms.
 
     Attributes:
         heard: samples yielded so far; the index of the next block's first sample.
@@ -67,7 +67,7 @@ class Microphone:
             self._clip = None
 
     def take(self) -> NDArray[np.int16]:
-        """The next block, int16 [320]."""
+        """The next block, int16 [512]."""
         sound = np.zeros(0, np.int16)
         if self._clip is not None and self.started is not None:
             at = self.heard - self.started

@@ -14,7 +14,7 @@ from stages.event import Event
 from stages.lane import Lane
 from stages.messages import CaptionKind, Command, Status, Words
 from stages.stage import Session
-from stages.topology import INPUT_RATE, WINDOW
+from stages.topology import INPUT_BLOCK, INPUT_RATE
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
 from stages.turn.turns import Turns
 
@@ -112,8 +112,8 @@ class TurnSession(Session):
         self._last_sound = self.now()
         samples = np.zeros_like(block.samples) if self._muted else block.samples
         self._pending = np.concatenate((self._pending, samples))
-        while len(self._pending) >= WINDOW:
-            window, self._pending = self._pending[:WINDOW], self._pending[WINDOW:]
+        while len(self._pending) >= INPUT_BLOCK:
+            window, self._pending = self._pending[:INPUT_BLOCK], self._pending[INPUT_BLOCK:]
             self._window(window, block.stamp)
 
     def _window(self, window: Window, at: int) -> None:
@@ -153,7 +153,7 @@ class TurnSession(Session):
     def _put(self, samples: Window, window: int, mark: Mark = Mark.NONE) -> None:
         self.lane.speech.put(
             samples,
-            first=window * WINDOW,
+            first=window * INPUT_BLOCK,
             rate=INPUT_RATE,
             turn=self.turns.turn,
             answer=self.turns.answer,

@@ -6,7 +6,7 @@ import numpy as np
 
 from stages.lane import Lane
 from stages.stage import Stage
-from stages.topology import WINDOW
+from stages.topology import INPUT_BLOCK
 from stages.turn.session import TurnSession, Window
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SileroTurn(Stage):
 
         self.host.progress("loading voice activity detection", None)
         self.model = SileroVad(silero_vad_path(), self.host.threads)
-        self.model.probability(VadState(), np.zeros(WINDOW, np.int16))
+        self.model.probability(VadState(), np.zeros(INPUT_BLOCK, np.int16))
 
     def open(self, lane: Lane) -> TurnSession:
         """A new conversation."""

@@ -79,8 +79,8 @@ def world(make_lane, tmp_path):
 
 def test_the_microphone_is_on_from_the_first_instant(world):
     world.run(100)
-    assert [first for first, _, _ in world.heard] == [0, 320, 640, 960, 1280]
-    assert all(samples.size == 320 and samples.any() for _, samples, _ in world.heard)
+    assert [first for first, _, _ in world.heard] == [0, 512, 1024]
+    assert all(samples.size == 512 and samples.any() for _, samples, _ in world.heard)
 
 
 def test_late_blocks_come_together_and_nothing_drifts(world):
@@ -88,12 +88,12 @@ def test_late_blocks_come_together_and_nothing_drifts(world):
     world.now += 95 * MS
     world.session.step()
     world.read_mic()
-    assert len(world.heard) == 6
-    assert world.session.due == world.zero + 7 * BLOCK_NS
+    assert len(world.heard) == 3  # of 125 ms
+    assert world.session.due == world.zero + 4 * BLOCK_NS
 
 
 def test_a_block_is_not_written_before_its_last_sample(world):
-    world.now += 19 * MS
+    world.now += 31 * MS
     world.session.step()
     world.read_mic()
     assert world.heard == []
@@ -105,10 +105,10 @@ def test_a_clip_is_played_and_its_end_told(world):
     world.session.step()
     world.run(700)
     sound = np.concatenate([samples for _, samples, _ in world.heard])
-    start = 640  # the block after the order
+    start = 512  # the block after the order
     assert (sound[start : start + 8000] == 16384).all()
     assert np.abs(sound[:start]).max() < 100
-    assert world.events() == [(Event.CLIP_START, 40.0), (Event.SPEECH_END, 350.0)]
+    assert world.events() == [(Event.CLIP_START, 32.0), (Event.SPEECH_END, 342.0)]
     assert [(c.kind, c.payload) for c in world.captions()] == [(CaptionKind.CLIP, b"")]
 
 
@@ -116,7 +116,7 @@ def test_clips_follow_each_other(world):
     for _ in range(2):
         world.order(world.clip(0.1))
     world.run(300)
-    assert world.events() == [(Event.CLIP_START, 0.0), (Event.CLIP_START, 100.0)]
+    assert world.events() == [(Event.CLIP_START, 0.0), (Event.CLIP_START, 128.0)]
     assert len(world.captions()) == 2
 
 
@@ -208,13 +208,13 @@ def test_an_answer_belongs_to_the_clip_before_it(world):
 
 
 def test_a_microphone_that_nobody_reads_loses_the_newest(world):
-    world.now += 6000 * MS  # the ring holds 5.12 s
+    world.now += 6400 * MS  # the ring holds 4.096 s
     world.session.step()
     world.read_mic()
-    assert [first for first, _, _ in world.heard] == list(range(0, 256 * 320, 320))
-    world.run(20)
+    assert [first for first, _, _ in world.heard] == list(range(0, 128 * 512, 512))
+    world.run(32)
     first, _, lost = world.heard[-1]
-    assert (first, lost) == (300 * 320, 44 * 320)
+    assert (first, lost) == (200 * 512, 72 * 512)
 
 
 def test_after_a_failure_the_next_turn_works(world):
@@ -245,7 +245,7 @@ def test_close_keeps_what_was_heard(world):
 
 
 def test_marks_and_numbers_of_the_microphone_are_empty(world):
-    world.now += 20 * MS
+    world.now += 32 * MS
     world.session.step()
     with world.turn.mic.read() as batch:
         (block,) = batch

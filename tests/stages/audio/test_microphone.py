@@ -16,8 +16,8 @@ def clip(count, rate=16_000, value=0.5):
 def test_room_tone_while_no_clip_plays():
     microphone = Microphone()
     blocks = [microphone.take() for _ in range(10)]
-    assert all(block.size == 320 and block.dtype == np.int16 and block.any() for block in blocks)
-    assert microphone.heard == 3200
+    assert all(block.size == 512 and block.dtype == np.int16 and block.any() for block in blocks)
+    assert microphone.heard == 5120
     assert microphone.started is None
 
 
@@ -25,7 +25,7 @@ def test_a_clip_begins_with_the_next_block_and_room_tone_follows_it():
     microphone = Microphone()
     microphone.take()
     microphone.play(record(clip(800), 0.03))
-    assert microphone.started == 320
+    assert microphone.started == 512
     sound = np.concatenate([microphone.take() for _ in range(4)])
     assert (sound[:800] == 16384).all()
     assert sound[800:].any()
@@ -33,15 +33,15 @@ def test_a_clip_begins_with_the_next_block_and_room_tone_follows_it():
     assert not microphone.is_playing
 
 
-@pytest.mark.parametrize("count", [1, 319, 320, 321, 640])
+@pytest.mark.parametrize("count", [1, 511, 512, 513, 1024])
 def test_it_ends_with_the_block_of_its_last_sample(count):
     microphone = Microphone()
     microphone.play(record(clip(count), None))
     taken = 0
     while microphone.is_playing:
         microphone.take()
-        taken += 320
-    assert taken - 320 < count <= taken
+        taken += 512
+    assert taken - 512 < count <= taken
 
 
 def test_a_clip_of_another_rate_is_converted():
@@ -52,7 +52,7 @@ def test_a_clip_of_another_rate_is_converted():
 
 def test_a_clip_can_be_stopped():
     microphone = Microphone()
-    microphone.play(record(clip(3200), None))
+    microphone.play(record(clip(5120), None))
     microphone.take()
     microphone.stop()
     assert np.abs(microphone.take()).max() < 1640

@@ -12,12 +12,13 @@ from pipeline.errors import AudioError
 from ringbuf import Mark
 from stages.lane import Lane
 from stages.messages import Command, End, Played, Status, Words
-from stages.topology import INPUT_BLOCK, INPUT_RATE
+from stages.topology import INPUT_RATE
 from stages.turn.scripted import ScriptedDetector, ScriptedTurnOptions
 from stages.turn.session import TurnSession
 
 MakeLane = Callable[[str], Lane]
 MS = 1_000_000
+BLOCK = 320  # 20 ms: an edge may hand over less than a window
 LOUD, QUIET = 8000, 0
 
 
@@ -35,9 +36,9 @@ class Bench:
 
     def hear(self, ms: int, level: int) -> None:
         for _ in range(ms // 20):
-            block = np.full(INPUT_BLOCK, level, np.int16)
+            block = np.full(BLOCK, level, np.int16)
             assert self.edge.mic.put(block, first=self.fed, rate=INPUT_RATE)
-            self.fed += INPUT_BLOCK
+            self.fed += BLOCK
             self.now += 20 * MS
             self.session.step()
 
