@@ -3,21 +3,22 @@
 import asyncio
 import os
 import time
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.bell_watch import BellWatch
-from pipeline.client_lane import ClientLane
-from pipeline.events import Sound
+from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
 from ringbuf import Arena
-from stages.audio.client import ClientAudio, ClientSession
+from stages.audio.client import ClientAudio, ClientSession, SoundSink
 from stages.runner import Runner
 from stages.stage import Host
 from stages.topology import AUDIO
 
 POLL_S = 0.02  # how soon a full microphone ring is tried again
+Feeder = Callable[[NDArray[np.int16]], Awaitable[None]]
 
 
 class ClientEdge:
@@ -29,6 +30,7 @@ class ClientEdge:
 
     def __init__(self, supervisor: Supervisor) -> None:
         config = supervisor.config
+        self._supervisor = supervisor
         self._arena = Arena.attach(os.dup(supervisor.arena.fd), AUDIO, supervisor.bells)
         host = Host(config, config.audio, time.monotonic_ns, lambda text, fraction: None)
         self._runner = Runner(ClientAudio(host), self._arena, time.monotonic_ns)
@@ -42,27 +44,27 @@ class ClientEdge:
         self._watch.stop()
         self._arena.close()
 
-    def attach(self, lane: ClientLane) -> None:
-        """Sound of this lane goes to its program."""
-        self._session(lane).on_sound = lambda samples, rate: lane.tell(Sound(samples, rate))
-        lane.feeder = self.feed
-
-    async def feed(self, lane: ClientLane, samples: NDArray[np.int16]) -> None:
-        """Say something into the microphone; waits while it is too far ahead."""
-        session = self._session(lane)
-        session.feed(samples)
-        self._step([lane.number])
-        while session.is_behind:
-            await asyncio.sleep(POLL_S)
-
-    def _session(self, lane: ClientLane) -> ClientSession:
-        session = self._runner.sessions[lane.number]
+    def attach(self, number: int, on_sound: SoundSink) -> Feeder:
+        """Give a lane's sound to its program, and what its microphone is fed with."""
+        session = self._runner.sessions[number]
         assert isinstance(session, ClientSession)
-        return session
+        session.on_sound = on_sound
+
+        async def feed(samples: NDArray[np.int16]) -> None:
+            session.feed(samples)
+            self._step([number])
+            while session.is_behind:
+                await self._supervisor.unless_failed(asyncio.sleep(POLL_S))
+                if self._runner.sessions.get(number) is not session:
+                    raise SessionError("this conversation was closed while it was fed")
+
+        return feed
 
     def _step(self, lanes: list[int]) -> None:
-        self._runner.turn_over(lanes)
         if self._timer:
             self._timer.cancel()
-        delay = self._runner.until_due()
-        self._timer = asyncio.get_running_loop().call_later(delay, self._step, [])
+        try:
+            self._runner.turn_over(lanes)
+        finally:  # an error in one step must not stop the clock of every lane
+            delay = self._runner.until_due()
+            self._timer = asyncio.get_running_loop().call_later(delay, self._step, [])

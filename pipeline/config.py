@@ -44,7 +44,7 @@ class AudioConfig(Section):
 
     Attributes:
         stage: "file" plays recorded clips and writes answers; "client": your own program is the
-            edge, through `Lane.feed` and `Lane.listen`.
+            edge: `feed` is its microphone, `Sound` events are its loudspeaker.
     """
 
     stage: str = "file"
@@ -180,6 +180,13 @@ def thread_budget(cores: int) -> dict[str, int]:
     return {"audio": 1, "turn": 1, "asr": max(1, cores // 2), "llm": max(1, cores - 1), "tts": 1}
 
 
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def load_config(
     path: Path | None = None, overrides: Iterable[str] = (), cores: int | None = None
 ) -> Config:
@@ -199,7 +206,7 @@ def load_config(
     for override in changes:
         _override(raw, override)
     config = validate(Config, raw, f"{source} with --set" if changes else source)
-    return _with_threads(config, cores or len(os.sched_getaffinity(0)))
+    return _with_threads(config, cores or usable_cores())
 
 
 def builtin_configs() -> dict[str, Path]:

@@ -1,7 +1,6 @@
 """Starts the programs, watches over them, and ends them."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import time
@@ -9,7 +8,7 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from pipeline.config import Config
-from pipeline.errors import StageError
+from pipeline.errors import SessionError, StageError, VoxringError
 from pipeline.process import Process, Progress, interpreter
 from pipeline.version import VERSION
 from ringbuf import VERSION as LAYOUT_VERSION
@@ -35,11 +34,14 @@ class Supervisor:
 
     def __init__(self, config: Config, on_progress: Progress) -> None:
         self.config = config
-        self.layout = topology(config.pipeline.lanes, config.llm.context)
+        text = config.model_dump_json().encode()
+        self.layout = topology(config.pipeline.lanes, config.llm.context, len(text))
         self.bells = {name: BellPipe.create() for name in self.layout.processes}
-        self.arena = Arena.create(
-            self.layout, CONTROL, self.bells, config.model_dump_json().encode()
-        )
+        try:
+            self.arena = Arena.create(self.layout, CONTROL, self.bells, text)
+        except BaseException:
+            self._close_bells()
+            raise
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.processes: dict[str, Process] = {}
         self._on_progress = on_progress
@@ -73,22 +75,26 @@ class Supervisor:
 
     async def stop(self) -> None:
         """End every program and give everything back; safe to call at any time, and twice."""
-        if self._watch:
-            self._watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watch
-            self._watch = None
-        for process in self.processes.values():
-            process.end()
-        deadline = time.monotonic() + TERMINATE_S
-        for process in self.processes.values():
-            if process.pid and not await process.gone(max(0.0, deadline - time.monotonic())):
+        try:
+            watch, self._watch = self._watch, None
+            if watch:
+                watch.cancel()
+                await asyncio.gather(watch, return_exceptions=True)
+            await self._all_gone(signal.SIGTERM)
+        finally:  # whatever happens above, nothing of ours lives on
+            for process in self.processes.values():
                 process.end(signal.SIGKILL)
-                await process.gone(TERMINATE_S)
+            self._fail(SessionError("the pipeline has ended"))
+            self._close_descriptors()
+        await self._all_gone(signal.SIGKILL)
         self.processes.clear()
-        if not self.failure.done():
-            self.failure.cancel()
-        self._close_descriptors()
+
+    async def _all_gone(self, sig: signal.Signals) -> None:
+        """Signal every program and give them a moment."""
+        started = [process for process in self.processes.values() if process.pid]
+        for process in started:
+            process.end(sig)
+        await asyncio.gather(*(process.gone(TERMINATE_S) for process in started))
 
     async def unless_failed(self, work: Awaitable[T]) -> T:
         """Wait for `work`, or for the failure of a stage, whichever comes first.
@@ -115,7 +121,7 @@ class Supervisor:
             {},
             stdin=self.config.model_dump_json().encode(),
         )
-        await process.ready
+        await asyncio.shield(process.ready)
         await process.dead.wait()
         del self.processes["models"]
 
@@ -138,7 +144,7 @@ class Supervisor:
         await asyncio.gather(*map(self._ready, self.processes.values()))
 
     async def _ready(self, process: Process) -> None:
-        message = await process.ready
+        message = await asyncio.shield(process.ready)  # others look at it too
         seen = (message["ready"], message["layout"])
         if seen != (VERSION, LAYOUT_VERSION):
             raise StageError(
@@ -159,7 +165,7 @@ class Supervisor:
                 )
                 for task in done:
                     process = deaths[task]
-                    self._fail(f"{process.name} {process.obituary}")
+                    self._stage_failed(f"{process.name} {process.obituary}")
                 self._check_beats()
         finally:
             for task in deaths:
@@ -171,20 +177,24 @@ class Supervisor:
             silent = (time.monotonic_ns() - self.arena.bell_of(name).beat) / 1e9
             if silent > limit:
                 process.end(signal.SIGKILL)
-                self._fail(f"{name} gave no sign of life for {silent:.0f} s and was killed")
+                self._stage_failed(f"{name} gave no sign of life for {silent:.0f} s and was killed")
 
-    def _fail(self, what: str) -> None:
+    def _stage_failed(self, what: str) -> None:
+        self._fail(StageError(f"stage {what}", "Its own messages stand above; then start again"))
+
+    def _fail(self, error: VoxringError) -> None:
         if not self.failure.done():
-            self.failure.set_exception(
-                StageError(f"stage {what}", "Its own messages stand above; then start again")
-            )
+            self.failure.set_exception(error)
             self.failure.exception()  # looked at: nobody need be waiting
 
-    def _close_descriptors(self) -> None:
-        self.arena.close()
+    def _close_bells(self) -> None:
         for bell in self.bells.values():
             bell.close()
         self.bells.clear()
+
+    def _close_descriptors(self) -> None:
+        self.arena.close()
+        self._close_bells()
         for fd in (self._lifeline, self._lifeline_end):
             if fd >= 0:
                 os.close(fd)

@@ -50,12 +50,14 @@ class CommandRing(SlotRing):
     def read(self) -> list[bytes]:
         """All whole messages, oldest first; they are released."""
         count = self._core.filled()
+        if not count:  # almost always: sessions look at every step
+            return []
         spans = self._spans(self._core.read_slot, count)
         data = b"".join(self._columns["bytes"][s.start : s.stop].tobytes() for s in spans)
+        self._core.release(count)  # before they are looked at: broken ones are not met twice
         messages, at = [], 0
         while at < count:
             (length,) = LENGTH.unpack_from(data, at)
             messages.append(data[at + LENGTH.size : at + LENGTH.size + length])
             at += LENGTH.size + length
-        self._core.release(count)
         return messages

@@ -129,15 +129,22 @@ class Lane:
         ids: NDArray[np.int32] | None = None,
         text: str = "",
     ) -> None:
-        """Tell the client; counted as dropped if it does not read.
+        """Tell the client; counted as dropped if it does not read, cut if it can never fit.
 
         Args:
             ids: int32 [n], for HEARD and REPLY.
             text: for ERROR and CLIP.
         """
-        payload = text.encode() if ids is None else ids.astype("<i4").tobytes()
-        caption = Caption(kind, turn, answer, position, payload)
-        self._lane.command(f"captions_{self.process}").put_or_drop(caption.pack())
+        ring = self._lane.command(f"captions_{self.process}")
+        most = ring.longest - Caption.HEADER
+        payload = cut_text(text, most) if ids is None else ids[: most // 4].astype("<i4").tobytes()
+        ring.put_or_drop(Caption(kind, turn, answer, position, payload).pack())
+
+
+def cut_text(text: str, most: int) -> bytes:
+    """The text as UTF-8, as many whole characters as fit in `most` bytes."""
+    whole = text.encode(errors="replace")
+    return whole[:most].decode(errors="ignore").encode()
 
 
 def is_newer(one: int, other: int) -> bool:

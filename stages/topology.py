@@ -21,17 +21,19 @@ def power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def topology(lanes: int, context: int) -> Layout:
+def topology(lanes: int, context: int, text: int = 0) -> Layout:
     """The layout of a pipeline's arena.
 
     Args:
         lanes: conversations at once.
         context: tokens of the LLM's context window; a token ring holds at least two of them.
+        text: bytes of the configuration, which travels in the header.
     """
     tokens = power_of_two(2 * context)
     return Layout(
         processes=(CONTROL, *STAGES),
         lanes=lanes,
+        text=text,
         rings=(
             RingSpec("mic", RingKind.AUDIO, AUDIO, TURN, MIC_BLOCKS, INPUT_BLOCK),
             RingSpec("speech", RingKind.AUDIO, TURN, ASR, SPEECH_BLOCKS, INPUT_BLOCK),
@@ -52,9 +54,9 @@ def topology(lanes: int, context: int) -> Layout:
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
             WordSpec("turn", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
-            WordSpec("released", TURN, (AUDIO, LLM)),
+            WordSpec("released", TURN, (AUDIO,)),
             WordSpec("hold", TURN, (AUDIO,)),
-            WordSpec("reply_end", LLM, (TTS,)),
+            WordSpec("reply_end", LLM),  # for whoever looks at a lane; the voice reads it in `reply`
             WordSpec("voice_end", TTS, (AUDIO,)),
             WordSpec("played", AUDIO, (TURN, LLM)),
         ),

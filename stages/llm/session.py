@@ -61,6 +61,7 @@ class LlmSession(Session):
         self._reply: Reply | None = None
         self._prompted = False  # the reply's prompt is in the cache
         self._next_id = 0  # when the next id may come, for the pace
+        self._played = lane.played  # the edge's last word on the last answer that sounded
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
         self.due = 0  # the opening is computed before anybody speaks
@@ -69,6 +70,7 @@ class LlmSession(Session):
         """Hear what came, then one piece of work: a part of the prompt, or one id."""
         self.due = None
         self._configure()
+        self._remember()
         self._drop_stale()
         if self._reply:
             self._reply.flush()
@@ -88,7 +90,7 @@ class LlmSession(Session):
             self.conversation.dismiss()
         if self._reply and not self._reply.closed:
             self._reply.close(Kind.FAILED)
-        self.due = None
+        self.due = 0 if len(self.lane.heard) else None
 
     def close(self) -> None:
         """Forget the conversation."""
@@ -105,6 +107,12 @@ class LlmSession(Session):
                 self.lane.caption(CaptionKind.ERROR, text=text)
             except VoxringError as error:
                 self.lane.caption(CaptionKind.ERROR, text=f"llm: {error}")
+
+    def _remember(self) -> None:
+        """Keep what is said of our last answer: a later word is on one that we may not know."""
+        played = self.lane.played
+        if played.answer == self.conversation.answer:
+            self._played = played
 
     def _drop_stale(self) -> None:
         """Stop an answer that nobody will hear."""
@@ -133,13 +141,13 @@ class LlmSession(Session):
 
     def _settled(self) -> bool:
         """Whether it is known how much of the last answer was heard."""
-        now, lane, last = self.now(), self.lane, self.conversation
+        now, last = self.now(), self.conversation
         if self._waiting_since is None:
             self._waiting_since = now
         waited = now - self._waiting_since
         heard = None
         if last.answer is not None:
-            heard = heard_ids(last.answer, len(last.reply), lane.played, lane.released, waited)
+            heard = heard_ids(last.answer, len(last.reply), self._played, waited)
             if heard is None:
                 self.due = self._waiting_since + PATIENCE_NS
                 return False
