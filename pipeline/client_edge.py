@@ -3,7 +3,6 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,12 @@ from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
 from ringbuf import Arena
 from stages.audio.client import ClientAudio, ClientSession, SoundSink
+from stages.messages import Command
 from stages.runner import Runner
 from stages.stage import Host
 from stages.topology import AUDIO
 
 POLL_S = 0.02  # how soon a full microphone ring is tried again
-Feeder = Callable[[NDArray[np.int16]], Awaitable[None]]
 
 
 class ClientEdge:
@@ -35,7 +34,7 @@ class ClientEdge:
         host = Host(config, config.audio, time.monotonic_ns, lambda text, fraction: None)
         self._runner = Runner(ClientAudio(host), self._arena, time.monotonic_ns)
         self._timer: asyncio.TimerHandle | None = None
-        self._watch = BellWatch(self._arena.bell, self._step)
+        self._watch = BellWatch(self._arena.bell, self.step)
 
     def stop(self) -> None:
         """Hear and say nothing more."""
@@ -44,27 +43,55 @@ class ClientEdge:
         self._watch.stop()
         self._arena.close()
 
-    def attach(self, number: int, on_sound: SoundSink) -> Feeder:
-        """Give a lane's sound to its program, and what its microphone is fed with."""
+    def attach(self, number: int, on_sound: SoundSink) -> "LaneEdge":
+        """Give a lane's sound to its program, and its microphone to whoever asked."""
         session = self._runner.sessions[number]
         assert isinstance(session, ClientSession)
         session.on_sound = on_sound
+        return LaneEdge(self, number, session)
 
-        async def feed(samples: NDArray[np.int16]) -> None:
-            session.feed(samples)
-            self._step([number])
-            while session.is_behind:
-                await self._supervisor.unless_failed(asyncio.sleep(POLL_S))
-                if self._runner.sessions.get(number) is not session:
-                    raise SessionError("this conversation was closed while it was fed")
+    def is_current(self, number: int, session: ClientSession) -> bool:
+        """Whether this conversation still has its lane."""
+        return self._runner.sessions.get(number) is session
 
-        return feed
+    async def pause(self) -> None:
+        """Wait a moment. Raises StageError if a stage has died."""
+        await self._supervisor.unless_failed(asyncio.sleep(POLL_S))
 
-    def _step(self, lanes: list[int]) -> None:
+    def step(self, lanes: list[int]) -> None:
+        """Work on lanes that were rung, and on those whose time has come."""
         if self._timer:
             self._timer.cancel()
         try:
             self._runner.turn_over(lanes)
         finally:  # an error in one step must not stop the clock of every lane
             delay = self._runner.until_due()
-            self._timer = asyncio.get_running_loop().call_later(delay, self._step, [])
+            self._timer = asyncio.get_running_loop().call_later(delay, self.step, [])
+
+
+class LaneEdge:
+    """The microphone of one conversation.
+
+    Args:
+        edge: that steps it.
+        number: of its lane.
+        session: the conversation itself, which may end before whoever holds this.
+    """
+
+    def __init__(self, edge: ClientEdge, number: int, session: ClientSession) -> None:
+        self._edge = edge
+        self._number = number
+        self._session = session
+
+    async def feed(self, samples: NDArray[np.int16]) -> None:
+        """Say something; waits while too much is ahead."""
+        self._session.feed(samples)
+        self._edge.step([self._number])
+        while self._session.is_behind:
+            await self._edge.pause()
+            if not self._edge.is_current(self._number, self._session):
+                raise SessionError("this conversation was closed while it was fed")
+
+    def command(self, command: Command) -> None:
+        """Ask something of `turn`, behind what was fed before."""
+        self._session.command(command)

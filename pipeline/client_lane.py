@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.captions import Captions
-from pipeline.client_edge import Feeder
+from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, SessionError, VoxringError
 from pipeline.events import Event, TurnEnded
 from pipeline.timeline import Timeline
@@ -33,7 +33,7 @@ class ClientLane:
         close: gives the lane back and waits until it is free.
 
     Attributes:
-        feeder: of the edge "client"; None where another program is the edge.
+        edge: where this program is the edge; None where another is.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class ClientLane:
     ) -> None:
         self.number = lane.number
         self.lane = lane
-        self.feeder: Feeder | None = None
+        self.edge: LaneEdge | None = None
         self._captions = Captions(vocabulary)
         self._finish = finish
         self._release = release
@@ -80,7 +80,7 @@ class ClientLane:
             AudioError: too many clips are waiting already, or this program is the edge.
             SessionError: the conversation is closed.
         """
-        if self.feeder:
+        if self.edge:
             raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
         self._put("orders", order.pack(), "too many clips are waiting to be played")
@@ -97,21 +97,22 @@ class ClientLane:
             SessionError: the conversation is closed.
             StageError: a stage has died.
         """
-        feeder = self._require_client("be fed")
+        edge = self._require_client("be fed")
         if not isinstance(samples, np.ndarray) or samples.dtype != np.int16 or samples.ndim != 1:
             kind = getattr(samples, "dtype", type(samples).__name__)
             raise AudioError(f"expected int16 samples of one channel in NumPy, not {kind}")
-        await feeder(samples)
+        await edge.feed(samples)
 
     def command(self, command: Command) -> None:
         """Commit or cancel the turn, mute or unmute the microphone (edge "client").
+
+        It applies behind what was fed before.
 
         Raises:
             AudioError: this pipeline's edge is not "client", or commands pile up.
             SessionError: the conversation is closed.
         """
-        self._require_client("command")
-        self._put("commands", command.pack(), "too many commands are waiting")
+        self._require_client("command").command(command)
 
     def instruct(self, instructions: str) -> None:
         """Replace the system prompt; before the first turn (edge "client").
@@ -199,12 +200,12 @@ class ClientLane:
         if not self._is_open:
             raise SessionError("this conversation is closed", "Open another one")
 
-    def _require_client(self, act: str) -> Feeder:
+    def _require_client(self, act: str) -> LaneEdge:
         """What feeds this lane: only one program may write to the rings of the edge."""
         self._require_open()
-        if self.feeder is None:
+        if self.edge is None:
             raise AudioError(f'only the edge "client" can {act}', "Set audio.stage = 'client'")
-        return self.feeder
+        return self.edge
 
     def _put(self, ring: str, message: bytes, trouble: str) -> None:
         self._require_open()

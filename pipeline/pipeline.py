@@ -103,7 +103,7 @@ class Pipeline:
         lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
         self._lanes[shared.number] = lane
         if self._edge:
-            lane.feeder = self._edge.attach(
+            lane.edge = self._edge.attach(
                 shared.number, lambda samples, rate: lane.tell(Sound(samples, rate))
             )
         return lane

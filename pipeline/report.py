@@ -2,7 +2,6 @@
 
 import json
 import os
-import os
 import platform
 import tempfile
 from collections.abc import Iterable, Sequence

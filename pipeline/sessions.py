@@ -31,6 +31,7 @@ class Sessions:
         self._lanes: dict[int, Lane] = {}
         self._closing: set[int] = set()
         self._changed: dict[int, asyncio.Event] = {}
+        self._freed = asyncio.Event()
 
     def rung(self, number: int) -> None:
         """Something about this lane has changed: perhaps an ack."""
@@ -47,6 +48,10 @@ class Sessions:
             StageError: a stage died meanwhile.
             ArenaFull: there is no memory for it.
         """
+        if not self._free and self._closing:  # one is about to be free
+            self._freed.clear()
+            timeout = self._supervisor.config.pipeline.open_timeout_s
+            await self._supervisor.unless_failed(_wait(self._freed, timeout))
         lane = self._claim()
         try:
             self._next_session(lane)
@@ -98,6 +103,7 @@ class Sessions:
         self._lanes[number].skip(CONTROL)
         self._arena.give_back(number)
         self._free.append(number)
+        self._freed.set()
 
     def _next_session(self, lane: Lane) -> None:
         lane.set("session", lane.get("session") + 1)

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from pipeline.errors import AudioError
 from stages.audio.loudspeaker import Loudspeaker
-from stages.audio.microphone import SAMPLE_NS
 from stages.audio.playback import Span
 from stages.lane import Lane
 from stages.messages import Command, CommandAt
@@ -16,7 +15,7 @@ from stages.topology import AUDIO, INPUT_BLOCK, INPUT_RATE
 
 SoundSink = Callable[[NDArray[np.int16], int], None]
 STEP_NS = 20_000_000  # between two looks at the clock while a voice may play
-BLOCK_NS = INPUT_BLOCK * SAMPLE_NS
+BLOCK_NS = INPUT_BLOCK * 1_000_000_000 // INPUT_RATE
 LEAD = INPUT_RATE  # samples that may wait for room before the caller is told to
 
 
