@@ -105,8 +105,9 @@ async def measure(options: argparse.Namespace, config: Config, progress: Progres
             progress(f"one lane hears room tone, {plan.listening_s:.0f} s")
             await asyncio.sleep(SETTLE_S)
             memory = memory_of(pids)
+            own = memory_of(pids, usage.OWN)
             listening = await look(pids, plan.listening_s)
-            later = memory_of(pids)
+            later = memory_of(pids, usage.OWN)
     return make_result(
         metrics.IDLE.name,
         before=before,
@@ -118,7 +119,7 @@ async def measure(options: argparse.Namespace, config: Config, progress: Progres
             **by_program("listening_cpu_percent", listening.cpu_percent),
             **by_program("listening_wakeups_per_s", listening.wakeups_per_s),
             **by_program("memory_mib", memory),
-            **by_program("memory_growth_mib", {name: later[name] - memory[name] for name in pids}),
+            **by_program("memory_growth_mib", {name: later[name] - own[name] for name in pids}),
         },
         settings={
             "quick": options.quick,
@@ -146,9 +147,9 @@ async def look(pids: Mapping[str, int], seconds: float) -> Look:
     return Look(later.cpu_percent(earlier), later.wakeups_per_s(earlier))
 
 
-def memory_of(pids: Mapping[str, int]) -> dict[str, float]:
-    """PSS of each program, MiB."""
-    return {name: usage.memory_mib(pid) for name, pid in pids.items()}
+def memory_of(pids: Mapping[str, int], parts: Sequence[str] = usage.WHOLE) -> dict[str, float]:
+    """PSS of each program, or parts of it, MiB."""
+    return {name: usage.memory_mib(pid, parts) for name, pid in pids.items()}
 
 
 def by_program(metric: str, values: Mapping[str, float]) -> dict[str, Figure]:

@@ -1,11 +1,13 @@
 """What programs cost, by the kernel's own accounts (Linux)."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 SCHED = 2  # CPUCLOCK_SCHED: time on a core, all threads, those that have ended included
+WHOLE = ("Pss",)
+OWN = ("Pss_Anon", "Pss_Shmem")  # a share of files changes when other programs come and go
 PER_THREAD = 3  # bits below the process id in a clock's number
 
 
@@ -83,13 +85,14 @@ def wakeups(pid: int) -> int:
     return sum(parse_wakeups((task / "status").read_text(encoding="utf-8")) for task in tasks)
 
 
-def memory_mib(pid: int) -> float:
-    """Proportional set size of a program: shared pages count by their share.
+def memory_mib(pid: int, parts: Sequence[str] = WHOLE) -> float:
+    """PSS of one program, or parts of it, in MiB.
 
     Raises:
         OSError: there is no such program.
     """
-    return parse_pss(Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")) / 1024
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
+    return parse_pss(rollup, parts) / 1024
 
 
 def parse_wakeups(status: str) -> int:
@@ -97,9 +100,9 @@ def parse_wakeups(status: str) -> int:
     return _number(status, "voluntary_ctxt_switches")
 
 
-def parse_pss(rollup: str) -> int:
+def parse_pss(rollup: str, parts: Sequence[str] = WHOLE) -> int:
     """KiB of PSS in the text of /proc/PID/smaps_rollup."""
-    return _number(rollup, "Pss")
+    return sum(_number(rollup, part) for part in parts)
 
 
 def _number(text: str, key: str) -> int:
