@@ -47,6 +47,19 @@ class CommandRing(SlotRing):
         self._core.drop(1)
         return False
 
+    def keep(self, message: bytes) -> None:
+        """Replace all that is unread by one message, so that at every instant one is there.
+
+        For a process that writes to itself: what it keeps here outlives it.
+
+        Raises:
+            MessageTooLong: it does not fit beside the one before.
+        """
+        before = self._core.filled()
+        if not self.put(message):
+            raise MessageTooLong(len(message), self.free() - LENGTH.size)
+        self._core.release(before)
+
     def read(self) -> list[bytes]:
         """All whole messages, oldest first; they are released."""
         count = self._core.filled()

@@ -68,7 +68,7 @@ class Runner:
         if session == self._known[number]:
             return
         self._known[number] = session
-        current.skip_unread()
+        current.follow(session)
         old = self.sessions.pop(number, None)
         if old:
             old.close()

@@ -41,6 +41,7 @@ def topology(lanes: int, context: int) -> Layout:
             RingSpec("commands", RingKind.COMMAND, AUDIO, TURN, COMMAND_BYTES),
             RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, COMMAND_BYTES),
             RingSpec("words", RingKind.COMMAND, ASR, TURN, COMMAND_BYTES),
+            RingSpec("history", RingKind.COMMAND, LLM, LLM, power_of_two(16 * context + 4096)),
             RingSpec("orders", RingKind.COMMAND, CONTROL, AUDIO, COMMAND_BYTES),
             *(
                 RingSpec(f"captions_{name}", RingKind.COMMAND, name, CONTROL, CAPTION_BYTES)
@@ -50,7 +51,9 @@ def topology(lanes: int, context: int) -> Layout:
         words=(
             WordSpec("session", CONTROL, STAGES),
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
+            WordSpec("faults", CONTROL, (TURN,)),
             WordSpec("turn", TURN),
+            WordSpec("ended", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO, LLM)),
             WordSpec("hold", TURN, (AUDIO,)),

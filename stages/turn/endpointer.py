@@ -70,6 +70,11 @@ class Endpointer:
         self.onset_windows = 0
         return marks
 
+    def forget(self) -> None:
+        """Begin again, as if nothing had been said."""
+        self.phase = Phase.QUIET
+        self.onset_windows = 0
+
     @property
     def _bar(self) -> float:
         """A voice must be surer to begin than to go on."""

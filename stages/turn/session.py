@@ -69,9 +69,14 @@ class TurnSession(Session):
         self._windows = 0  # seen since the lane opened
         self._muted = False
         self._last_sound = now()
+        self._faults = lane.faults
+        if lane.is_reopened and lane.ended != lane.turn:
+            self.turns.abandon()
+            self._publish()
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""
+        self._follow_faults()
         for message in self.lane.commands.read():
             self._command(Command(message[0]))
         for message in self.lane.words.read():
@@ -86,6 +91,13 @@ class TurnSession(Session):
         self._marks(self.endpointer.end(), self.now())
         self.turns.words(Words(self.turns.turn, self.turns.answer, 0, Status.FAILED))
         self._publish()
+
+    def _follow_faults(self) -> None:
+        """A stage has died: the running turn ends; what the user goes on to say is a new one."""
+        if self.lane.faults != self._faults:
+            self._faults = self.lane.faults
+            self.turns.fail()
+            self.endpointer.forget()
 
     def _command(self, command: Command) -> None:
         match command:
@@ -182,6 +194,7 @@ class TurnSession(Session):
         if lane.released != turns.released:
             lane.released = turns.released
         for ending in turns.endings:
+            lane.ended = ending.turn
             at = self.now()
             lane.emit(
                 Event.OUTCOME,
