@@ -1,4 +1,4 @@
-"""Writes the results in benchmarks/results into docs/benchmarks.md, between its two markers."""
+"""Writes benchmarks/results into docs/benchmarks.md and the README, between their markers."""
 
 import argparse
 import sys
@@ -6,14 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.command import MISTAKE, figure
+from benchmarks.highlights import highlights, recording
 from benchmarks.metrics import BENCHMARKS, Bar, Benchmark
 from benchmarks.result import Figure, Result
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN = "<!-- results: written by `python -m benchmarks.tables`, not by hand -->"
-END = "<!-- end of results -->"
+README = ROOT / "README.md"
+BEGIN = "<!-- {}: written by `python -m benchmarks.tables`, not by hand -->"
+END = "<!-- end of {} -->"
 LOADS = ("before", "after")
 
 
@@ -25,12 +27,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.parse_args(arguments)
     try:
-        page = insert(PAGE.read_text(encoding="utf-8"), generate(read_results(RESULTS)))
+        for path, page in pages().items():
+            path.write_text(page, encoding="utf-8")
+            sys.stderr.write(f"{path.relative_to(ROOT)} is up to date\n")
     except ValueError as error:
         parser.exit(MISTAKE, f"error: {error}\n")
-    PAGE.write_text(page, encoding="utf-8")
-    sys.stderr.write(f"{PAGE.relative_to(ROOT)} is up to date\n")
     return 0
+
+
+def pages() -> dict[Path, str]:
+    """Every page that shows results, as it should be.
+
+    Raises:
+        ValueError: a page lacks its markers.
+    """
+    results = read_results(RESULTS)
+    readme = README.read_text(encoding="utf-8")
+    readme = insert(readme, highlights(results), "results")
+    return {
+        PAGE: insert(PAGE.read_text(encoding="utf-8"), generate(results), "results"),
+        README: insert(readme, recording(), "recording"),
+    }
 
 
 def read_results(folder: Path) -> dict[str, Result]:
@@ -38,17 +55,18 @@ def read_results(folder: Path) -> dict[str, Result]:
     return {path.stem: Result.read(path) for path in sorted(folder.glob("*.json"))}
 
 
-def insert(page: str, tables: str) -> str:
-    """A page with new tables between its markers.
+def insert(page: str, text: str, name: str) -> str:
+    """A page with a new text between the markers of that name.
 
     Raises:
         ValueError: the markers are not there, once each and in order.
     """
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"the page needs one line {BEGIN!r} and, after it, one line {END!r}")
-    head, _, rest = page.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}"
+    begin, end = BEGIN.format(name), END.format(name)
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ValueError(f"the page needs one line {begin!r} and, after it, one line {end!r}")
+    head, _, rest = page.partition(begin)
+    _, _, tail = rest.partition(end)
+    return f"{head}{begin}\n\n{text}\n\n{end}{tail}"
 
 
 def generate(results: dict[str, Result]) -> str:

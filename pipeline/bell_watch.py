@@ -29,8 +29,10 @@ class BellWatch:
     def _rung(self) -> None:
         """Work until there is nothing left, and only then go to sleep (design: the handshake)."""
         self._bell.disarm()
-        while True:
-            if lanes := self._bell.take():
-                self._on_lanes(lanes)
-            if self._bell.arm():
-                return
+        asleep = False
+        while not asleep:
+            try:
+                if lanes := self._bell.take():
+                    self._on_lanes(lanes)
+            finally:  # awake and not listening, it would never be rung again
+                asleep = self._bell.arm()

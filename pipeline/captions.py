@@ -6,6 +6,7 @@ import numpy as np
 
 from pipeline.events import ClipEnded, Event, Fault, ReplyText, UserText
 from pipeline.tokenizer import Vocabulary
+from stages.lane import is_newer
 from stages.messages import Caption, CaptionKind
 
 
@@ -18,8 +19,8 @@ class Captions:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._heard: dict[int, list[int]] = {}
-        self._replies: dict[int, list[int]] = {}
+        self._heard: dict[int, _Text] = {}
+        self._replies: dict[int, _Text] = {}
 
     def take(self, captions: Iterable[Caption]) -> list[Event]:
         """The events that these captions bring; outcomes are the caller's."""
@@ -27,33 +28,53 @@ class Captions:
 
     def transcript(self, turn: int) -> str:
         """What the user said in a turn."""
-        return self._vocabulary.decode(self._heard.get(turn, []))
+        return self._heard[turn].text if turn in self._heard else ""
 
     def reply(self, answer: int) -> str:
         """What the language model wrote as an answer."""
-        return self._vocabulary.decode(self._replies.get(answer, []))
+        return self._replies[answer].text if answer in self._replies else ""
 
     def forget(self, turn: int, answer: int) -> None:
         """A turn is over and was told."""
         self._heard.pop(turn, None)
-        self._replies = {a: ids for a, ids in self._replies.items() if a > answer}
+        self._replies = {a: text for a, text in self._replies.items() if is_newer(a, answer)}
 
     def _event(self, caption: Caption) -> Event | None:
         match caption.kind:
             case CaptionKind.HEARD:
-                _revise(self._heard.setdefault(caption.turn, []), caption)
-                return UserText(caption.turn, self.transcript(caption.turn))
+                text = self._heard.setdefault(caption.turn, _Text(self._vocabulary))
+                return UserText(caption.turn, text.revise(caption))
             case CaptionKind.REPLY:
-                _revise(self._replies.setdefault(caption.answer, []), caption)
-                return ReplyText(caption.turn, caption.answer, self.reply(caption.answer))
+                text = self._replies.setdefault(caption.answer, _Text(self._vocabulary))
+                return ReplyText(caption.turn, caption.answer, text.revise(caption))
             case CaptionKind.ERROR:
-                return Fault(caption.turn, caption.payload.decode())
+                return Fault(caption.turn, caption.payload.decode(errors="replace"))
             case CaptionKind.CLIP:
-                return ClipEnded(caption.payload.decode())
+                return ClipEnded(caption.payload.decode(errors="replace"))
             case CaptionKind.OUTCOME:
                 return None
 
 
-def _revise(ids: list[int], caption: Caption) -> None:
-    """Ids from a position on; what stood there and behind is replaced."""
-    ids[caption.position :] = np.frombuffer(caption.payload, "<i4").tolist()
+class _Text:
+    """Ids by position, and what they spell."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._ids: list[int] = []
+        self._spelled = b""
+
+    @property
+    def text(self) -> str:
+        """What all ids spell."""
+        return self._vocabulary.read(self._spelled)
+
+    def revise(self, caption: Caption) -> str:
+        """Ids from a position on; what stood there and behind is replaced."""
+        ids = np.frombuffer(caption.payload, "<i4").tolist()
+        if caption.position == len(self._ids):  # an id of a reply: spell no other one again
+            self._spelled += b"".join(map(self._vocabulary.spell, ids))
+            self._ids += ids
+        else:
+            self._ids[caption.position :] = ids
+            self._spelled = b"".join(map(self._vocabulary.spell, self._ids))
+        return self.text

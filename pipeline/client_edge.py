@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.bell_watch import BellWatch
-from pipeline.client_lane import ClientLane
-from pipeline.events import Sound
+from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
 from ringbuf import Arena
-from stages.audio.client import ClientAudio, ClientSession
+from stages.audio.client import ClientAudio, ClientSession, SoundSink
+from stages.messages import Command
 from stages.runner import Runner
 from stages.stage import Host
 from stages.topology import AUDIO
@@ -29,11 +29,12 @@ class ClientEdge:
 
     def __init__(self, supervisor: Supervisor) -> None:
         config = supervisor.config
+        self._supervisor = supervisor
         self._arena = Arena.attach(os.dup(supervisor.arena.fd), AUDIO, supervisor.bells)
         host = Host(config, config.audio, time.monotonic_ns, lambda text, fraction: None)
         self._runner = Runner(ClientAudio(host), self._arena, time.monotonic_ns)
         self._timer: asyncio.TimerHandle | None = None
-        self._watch = BellWatch(self._arena.bell, self._step)
+        self._watch = BellWatch(self._arena.bell, self.step)
 
     def stop(self) -> None:
         """Hear and say nothing more."""
@@ -42,27 +43,55 @@ class ClientEdge:
         self._watch.stop()
         self._arena.close()
 
-    def attach(self, lane: ClientLane) -> None:
-        """Sound of this lane goes to its program."""
-        self._session(lane).on_sound = lambda samples, rate: lane.tell(Sound(samples, rate))
-        lane.feeder = self.feed
-
-    async def feed(self, lane: ClientLane, samples: NDArray[np.int16]) -> None:
-        """Say something into the microphone; waits while it is too far ahead."""
-        session = self._session(lane)
-        session.feed(samples)
-        self._step([lane.number])
-        while session.is_behind:
-            await asyncio.sleep(POLL_S)
-
-    def _session(self, lane: ClientLane) -> ClientSession:
-        session = self._runner.sessions[lane.number]
+    def attach(self, number: int, on_sound: SoundSink) -> "LaneEdge":
+        """Give a lane's sound to its program, and its microphone to whoever asked."""
+        session = self._runner.sessions[number]
         assert isinstance(session, ClientSession)
-        return session
+        session.on_sound = on_sound
+        return LaneEdge(self, number, session)
 
-    def _step(self, lanes: list[int]) -> None:
-        self._runner.turn_over(lanes)
+    def is_current(self, number: int, session: ClientSession) -> bool:
+        """Whether this conversation still has its lane."""
+        return self._runner.sessions.get(number) is session
+
+    async def pause(self) -> None:
+        """Wait a moment. Raises StageError if a stage has died."""
+        await self._supervisor.unless_failed(asyncio.sleep(POLL_S))
+
+    def step(self, lanes: list[int]) -> None:
+        """Work on lanes that were rung, and on those whose time has come."""
         if self._timer:
             self._timer.cancel()
-        delay = self._runner.until_due()
-        self._timer = asyncio.get_running_loop().call_later(delay, self._step, [])
+        try:
+            self._runner.turn_over(lanes)
+        finally:  # an error in one step must not stop the clock of every lane
+            delay = self._runner.until_due()
+            self._timer = asyncio.get_running_loop().call_later(delay, self.step, [])
+
+
+class LaneEdge:
+    """The microphone of one conversation.
+
+    Args:
+        edge: that steps it.
+        number: of its lane.
+        session: the conversation itself, which may end before whoever holds this.
+    """
+
+    def __init__(self, edge: ClientEdge, number: int, session: ClientSession) -> None:
+        self._edge = edge
+        self._number = number
+        self._session = session
+
+    async def feed(self, samples: NDArray[np.int16]) -> None:
+        """Say something; waits while too much is ahead."""
+        self._session.feed(samples)
+        self._edge.step([self._number])
+        while self._session.is_behind:
+            await self._edge.pause()
+            if not self._edge.is_current(self._number, self._session):
+                raise SessionError("this conversation was closed while it was fed")
+
+    def command(self, command: Command) -> None:
+        """Ask something of `turn`, behind what was fed before."""
+        self._session.command(command)

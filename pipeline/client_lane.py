@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.captions import Captions
-from pipeline.errors import AudioError, SessionError
-from pipeline.events import Event, TurnEnded
+from pipeline.client_edge import LaneEdge
+from pipeline.errors import AudioError, SessionError, VoxringError
+from pipeline.events import ClipEnded, Event, Fault, TurnEnded
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
-from ringbuf import Lane
+from ringbuf import Lane, MessageTooLong
 from stages.messages import Caption, CaptionKind, Command, PlayOrder
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
-
-Feeder = Callable[["ClientLane", NDArray[np.int16]], Awaitable[None]]
 
 
 class ClientLane:
@@ -30,7 +29,11 @@ class ClientLane:
         lane: open in every stage.
         vocabulary: of the language model.
         finish: the timeline of a turn that has ended.
-        close: gives the lane back.
+        release: gives the lane back without waiting.
+        close: gives the lane back and waits until it is free.
+
+    Attributes:
+        edge: where this program is the edge; None where another is.
     """
 
     def __init__(
@@ -38,18 +41,21 @@ class ClientLane:
         lane: Lane,
         vocabulary: Vocabulary,
         finish: Callable[[int, int, int, Outcome], Timeline],
+        release: Callable[["ClientLane"], None],
         close: Callable[["ClientLane"], Awaitable[None]],
     ) -> None:
         self.number = lane.number
         self.lane = lane
+        self.edge: LaneEdge | None = None
         self._captions = Captions(vocabulary)
         self._finish = finish
+        self._release = release
         self._close = close
         self._first_turn = lane.get("turn")
         self._ended = 0
+        self._clips = 0  # ordered and not ended
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
-        self.feeder: Feeder | None = None
 
     @property
     def turns_begun(self) -> int:
@@ -72,51 +78,63 @@ class ClientLane:
             out: the WAV file to write the answer to.
 
         Raises:
-            AudioError: too many clips are waiting already.
+            AudioError: too many clips are waiting already, or this program is the edge.
+            SessionError: the conversation is closed.
         """
+        if self.edge:
+            raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
-        if not self.lane.command("orders").put(order.pack()):
-            raise AudioError("too many clips are waiting to be played", "Wait for ClipEnded")
+        self._put("orders", order.pack(), "too many clips are waiting to be played")
+        self._clips += 1
 
     async def feed(self, samples: NDArray[np.int16]) -> None:
         """Say something into the microphone (edge "client").
 
         Args:
             samples: int16 [n], 16 kHz mono; any length, at the pace they were recorded. Faster is
-                allowed: the call then waits until it is at most a second ahead.
+                allowed: the call waits while more than about five seconds are ahead.
 
         Raises:
             AudioError: this pipeline's edge is not "client", or the samples are not int16 [n].
+            SessionError: the conversation is closed.
+            StageError: a stage has died.
         """
-        feeder = self._require_client("be fed")
-        if samples.dtype != np.int16 or samples.ndim != 1:
-            raise AudioError(
-                f"expected int16 samples of one channel, not {samples.dtype} {samples.shape}"
-            )
-        await feeder(self, samples)
+        edge = self._require_client("be fed")
+        if not isinstance(samples, np.ndarray) or samples.dtype != np.int16 or samples.ndim != 1:
+            kind = getattr(samples, "dtype", type(samples).__name__)
+            raise AudioError(f"expected int16 samples of one channel in NumPy, not {kind}")
+        await edge.feed(samples)
 
     def command(self, command: Command) -> None:
         """Commit or cancel the turn, mute or unmute the microphone (edge "client").
 
+        It applies behind what was fed before.
+
         Raises:
-            AudioError: this pipeline's edge is not "client".
+            AudioError: this pipeline's edge is not "client", or commands pile up.
+            SessionError: the conversation is closed.
         """
-        self._require_client("command")
-        self.lane.command("commands").put(command.pack())
+        self._require_client("command").command(command)
 
     def instruct(self, instructions: str) -> None:
         """Replace the system prompt; before the first turn (edge "client").
 
         Raises:
-            AudioError: this pipeline's edge is not "client".
+            AudioError: this pipeline's edge is not "client", or the text is too long.
+            SessionError: the conversation is closed.
         """
         self._require_client("instruct")
-        self.lane.command("settings").put(json.dumps({"instructions": instructions}).encode())
+        message = json.dumps({"instructions": instructions}).encode()
+        self._put("settings", message, "earlier settings are still waiting")
 
     async def close(self) -> None:
-        """End the conversation; safe to call twice."""
-        if self._is_open:
-            self._is_open = False
+        """End the conversation; safe to call twice. Whoever iterates over it comes to an end.
+
+        Raises:
+            SessionError: a stage did not let go in time.
+            StageError: a stage has died.
+        """
+        if self._end():
             await self._close(self)
 
     async def __aenter__(self) -> Self:
@@ -128,7 +146,10 @@ class ClientLane:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close()
+        if error is None:
+            await self.close()
+        elif self._end():  # the error that is on its way is the one to tell, and at once
+            self._release(self)
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         """What happens, in order, until the conversation is closed.
@@ -136,8 +157,12 @@ class ClientLane:
         Raises:
             StageError: a stage has died; the pipeline is over.
         """
-        while self._is_open:
-            yield await self.next_event()
+        while True:
+            try:
+                event = await self.next_event()
+            except Ended:
+                return
+            yield event
 
     async def next_event(self) -> Event:
         """Wait for the next thing that happens.
@@ -146,8 +171,6 @@ class ClientLane:
             SessionError: the conversation is closed.
             StageError: a stage has died.
         """
-        if not self._is_open:
-            raise SessionError("this conversation is closed")
         event = await self._events.get()
         if isinstance(event, Exception):
             self._events.put_nowait(event)  # for whoever else asks
@@ -159,20 +182,65 @@ class ClientLane:
         outcomes = self._read(TURN)  # first: what led to an outcome is then there to be read
         others = [c for stage in (AUDIO, ASR, LLM, TTS) for c in self._read(stage)]
         for event in self._captions.take([*others, *outcomes]):
-            self.tell(event)
+            if isinstance(event, ClipEnded):
+                self._tell_clip(event)
+            else:
+                self.tell(event)
         for caption in outcomes:
             if caption.kind is CaptionKind.OUTCOME:
                 self._turn_ended(caption)
 
-    def tell(self, event: Event | Exception) -> None:
+    def lost(self, stage: str, cause: str) -> None:
+        """A stage has died: `turn` ends what was running, and the program is told."""
+        self._end_turn()
+        message = f"stage {stage} {cause}; it is started again"
+        self.tell(Fault(self.lane.get("turn"), message))
+        if stage == AUDIO:
+            while self._clips:
+                self._tell_clip(ClipEnded(message))
+
+    def back(self) -> None:
+        """A stage is back: what was said while it was away is lost to it."""
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        self.lane.set("faults", self.lane.get("faults") + 1)
+
+    def tell(self, event: Event | VoxringError) -> None:
         """Queue something for the program."""
         self._events.put_nowait(event)
 
-    def _require_client(self, act: str) -> Feeder:
+    def _end(self) -> bool:
+        """Take no more part in it; whether it was open until now."""
+        was_open, self._is_open = self._is_open, False
+        if was_open:
+            self.tell(Ended("this conversation is closed"))
+        return was_open
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise SessionError("this conversation is closed", "Open another one")
+
+    def _require_client(self, act: str) -> LaneEdge:
         """What feeds this lane: only one program may write to the rings of the edge."""
-        if self.feeder is None:
+        self._require_open()
+        if self.edge is None:
             raise AudioError(f'only the edge "client" can {act}', "Set audio.stage = 'client'")
-        return self.feeder
+        return self.edge
+
+    def _put(self, ring: str, message: bytes, trouble: str) -> None:
+        self._require_open()
+        try:
+            if not self.lane.command(ring).put(message):
+                raise AudioError(trouble, "Wait for what was asked before")
+        except MessageTooLong as error:
+            raise AudioError(str(error), "Shorten it") from error
+
+    def _tell_clip(self, event: ClipEnded) -> None:
+        """A clip ends once: by itself, or with the edge that played it."""
+        if self._clips:
+            self._clips -= 1
+            self.tell(event)
 
     def _read(self, stage: str) -> list[Caption]:
         messages = self.lane.command(f"captions_{stage}").read()
@@ -185,3 +253,7 @@ class ClientLane:
         self._captions.forget(turn, answer)
         self._ended += 1
         self.tell(ended)
+
+
+class Ended(SessionError):
+    """The conversation is closed: the end of its events."""

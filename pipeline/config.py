@@ -44,7 +44,7 @@ class AudioConfig(Section):
 
     Attributes:
         stage: "file" plays recorded clips and writes answers; "client": your own program is the
-            edge, through `Lane.feed` and `Lane.listen`.
+            edge: `feed` is its microphone, `Sound` events are its loudspeaker.
     """
 
     stage: str = "file"
@@ -141,7 +141,9 @@ class PipelineConfig(Frozen):
         lanes: conversations at once.
         ready_timeout_s: a stage that is not ready by then has failed; downloads count.
         open_timeout_s: a conversation that is not open by then has failed.
-        hang_timeout_s: a stage without a sign of life for so long has failed.
+        hang_timeout_s: a stage without a sign of life for so long is killed.
+        restarts: deaths of a stage within the window that are forgiven; 0: the first is the end.
+        restart_window_s: that window.
         log_level: of the stage programs.
     """
 
@@ -149,6 +151,8 @@ class PipelineConfig(Frozen):
     ready_timeout_s: float = Field(600.0, gt=0)
     open_timeout_s: float = Field(10.0, gt=0)
     hang_timeout_s: float = Field(15.0, gt=0)
+    restarts: int = Field(5, ge=0)
+    restart_window_s: float = Field(60.0, gt=0)
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
 
@@ -180,6 +184,13 @@ def thread_budget(cores: int) -> dict[str, int]:
     return {"audio": 1, "turn": 1, "asr": max(1, cores // 2), "llm": max(1, cores - 1), "tts": 1}
 
 
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def load_config(
     path: Path | None = None, overrides: Iterable[str] = (), cores: int | None = None
 ) -> Config:
@@ -199,7 +210,7 @@ def load_config(
     for override in changes:
         _override(raw, override)
     config = validate(Config, raw, f"{source} with --set" if changes else source)
-    return _with_threads(config, cores or len(os.sched_getaffinity(0)))
+    return _with_threads(config, cores or usable_cores())
 
 
 def builtin_configs() -> dict[str, Path]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
@@ -10,7 +11,8 @@ from pipeline.bell_watch import BellWatch
 from pipeline.client_edge import ClientEdge
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config
-from pipeline.errors import StageError, VoxringError
+from pipeline.errors import SessionError, VoxringError
+from pipeline.events import Sound
 from pipeline.sessions import Sessions
 from pipeline.supervisor import Supervisor
 from pipeline.timeline import Collector, Timeline
@@ -18,6 +20,8 @@ from pipeline.tokenizer import vocabulary_for
 from stages.outcome import Outcome
 
 Progress = Callable[[str, str, float | None], None]
+CLOSE_S = 1.0  # for conversations to be closed when the block is left
+log = logging.getLogger(__name__)
 
 
 def silent(program: str, text: str, fraction: float | None) -> None:
@@ -47,21 +51,27 @@ class Pipeline:
         self._on_progress = on_progress
         self._lanes: dict[int, ClientLane] = {}
         self._collector = Collector()
+        self._lost = 0  # event records, told already
+        self._supervisor: Supervisor | None = None
+        self._watch: BellWatch | None = None
+        self._edge: ClientEdge | None = None
 
     async def __aenter__(self) -> Self:
-        self._supervisor = Supervisor(self.config, self._on_progress)
+        supervisor = self._supervisor = Supervisor(self.config, self._on_progress)
         try:
-            await self._supervisor.start()
+            await supervisor.start()
             self._vocabulary = vocabulary_for(self.config, lambda text, fraction: None)
+            self._sessions = Sessions(supervisor)
+            self._rings = [supervisor.arena.events(name) for name in supervisor.layout.processes]
+            self._watch = BellWatch(supervisor.arena.bell, self._rung)
+            if self.config.audio.stage == "client":
+                self._edge = ClientEdge(supervisor)
         except BaseException:
-            await self._supervisor.stop()
+            await self._stop()
             raise
-        self._sessions = Sessions(self._supervisor)
-        arena = self._supervisor.arena
-        self._rings = [arena.events(stage) for stage in self._supervisor.layout.processes]
-        self._watch = BellWatch(arena.bell, self._rung)
-        self._edge = ClientEdge(self._supervisor) if self.config.audio.stage == "client" else None
-        self._supervisor.failure.add_done_callback(self._stage_failed)
+        supervisor.failure.add_done_callback(self._ended)
+        supervisor.on_death = self._stage_died
+        supervisor.on_back = self._stage_back
         return self
 
     async def __aexit__(
@@ -70,55 +80,100 @@ class Pipeline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with contextlib.suppress(VoxringError):  # a stage that is gone cannot let go
-            async with asyncio.timeout(1):
-                for lane in list(self._lanes.values()):
-                    await lane.close()
-        self._watch.stop()
-        if self._edge:
-            self._edge.stop()
-        await self._supervisor.stop()
+        try:
+            await self._close_lanes()
+        finally:
+            await self._stop()
 
     @property
     def stages(self) -> dict[str, int]:
-        """Process id of each stage."""
-        return {name: process.pid for name, process in self._supervisor.processes.items()}
+        """Process id of each stage that is a program."""
+        processes = self._supervisor.processes if self._supervisor else {}
+        return {name: process.pid for name, process in processes.items()}
 
     async def open(self) -> ClientLane:
         """Begin a conversation.
 
         Raises:
-            SessionError: all lanes are in use, or a stage refused.
+            SessionError: all lanes are in use, a stage refused, or the pipeline is not running.
             StageError: a stage has died.
         """
+        self._require_running()
         shared = await self._sessions.open()
+        self._collect()
         self._collector.forget(shared.number)
-        lane = ClientLane(shared, self._vocabulary, self._finish, self._close)
+        lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
         self._lanes[shared.number] = lane
         if self._edge:
-            self._edge.attach(lane)
+            lane.edge = self._edge.attach(
+                shared.number, lambda samples, rate: lane.tell(Sound(samples, rate))
+            )
         return lane
 
+    def _require_running(self) -> None:
+        if self._supervisor is None:
+            raise SessionError("this pipeline is not running", "Use it inside `async with`")
+        if self._supervisor.failure.done():
+            self._supervisor.failure.result()
+
+    async def _stop(self) -> None:
+        """End everything; nothing of it may be left, whatever happened before."""
+        try:
+            if self._watch:
+                self._watch.stop()
+            if self._edge:
+                self._edge.stop()
+        finally:
+            if self._supervisor:
+                await self._supervisor.stop()
+
+    async def _close_lanes(self) -> None:
+        """Let stages finish what they write; one that cannot let go in time is ended anyway."""
+        with contextlib.suppress(VoxringError, TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await asyncio.gather(*(lane.close() for lane in list(self._lanes.values())))
+
+    def _release(self, lane: ClientLane) -> None:
+        self._lanes.pop(lane.number, None)
+        self._sessions.release(lane.lane)
+
     async def _close(self, lane: ClientLane) -> None:
-        del self._lanes[lane.number]
+        self._lanes.pop(lane.number, None)
         await self._sessions.close(lane.lane)
 
     def _rung(self, lanes: list[int]) -> None:
         for number in lanes:
             self._sessions.rung(number)
-            if number in self._lanes:
-                self._lanes[number].rung()
+            if (lane := self._lanes.get(number)) is None:
+                continue
+            try:
+                lane.rung()
+            except Exception as error:  # one lane's fault is not the others'
+                log.exception("lane %d told something that cannot be read", number)
+                lane.tell(SessionError(f"what the stages told cannot be read: {error!r}"))
 
-    def _finish(self, lane: int, turn: int, answer: int, outcome: Outcome) -> Timeline:
+    def _collect(self) -> None:
         for ring in self._rings:
             self._collector.add(ring.take())
-        lost = sum(ring.dropped for ring in self._rings)
+
+    def _finish(self, lane: int, turn: int, answer: int, outcome: Outcome) -> Timeline:
+        self._collect()
+        dropped = sum(ring.dropped for ring in self._rings)
+        lost, self._lost = dropped - self._lost, dropped
         return self._collector.finish(lane, turn, answer, outcome, lost)
 
-    def _stage_failed(self, failure: asyncio.Future[None]) -> None:
-        if failure.cancelled():
-            return
+    def _stage_died(self, stage: str, cause: str) -> None:
+        for lane in self._lanes.values():
+            lane.lost(stage, cause)
+
+    def _stage_back(self, stage: str) -> None:
+        self._sessions.wake(stage)
+        for lane in self._lanes.values():
+            lane.back()
+
+    def _ended(self, failure: asyncio.Future[None]) -> None:
+        """A stage has died, or the pipeline is over: tell everyone who waits."""
         error = failure.exception()
-        assert isinstance(error, StageError)
+        assert isinstance(error, VoxringError)
         for lane in self._lanes.values():
             lane.tell(error)

@@ -1,7 +1,9 @@
 """One program under supervision: started, listened to, ended."""
 
 import asyncio
+import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -14,6 +16,8 @@ from typing import Any
 from pipeline.errors import StageError
 
 Progress = Callable[[str, str, float | None], None]  # program, what it does, how far (0 to 1)
+
+log = logging.getLogger(__name__)
 
 REAP_S = 2.0  # for a program to be gone after the end of its pipe
 REAP_STEP_S = 0.005
@@ -37,6 +41,7 @@ class Process:
         self._popen: subprocess.Popen[bytes] | None = None
         self._pipe = -1
         self._text = b""
+        self._sentinel = -1  # a pidfd, where there are any
         self._reaper: asyncio.Task[None] | None = None  # kept, or it might be collected
 
     @property
@@ -87,13 +92,18 @@ class Process:
         if self._popen.stdin:
             self._popen.stdin.write(stdin)
             self._popen.stdin.close()
-        asyncio.get_running_loop().add_reader(self._pipe, self._listen)
-        self._on_progress(self.name, "starting", None)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._pipe, self._listen)
+        if hasattr(os, "pidfd_open"):  # Linux: also seen if a child of it keeps the pipe open
+            self._sentinel = os.pidfd_open(self._popen.pid)
+            loop.add_reader(self._sentinel, self._bury)
+        self._progress("starting", None)
 
     def end(self, sig: signal.Signals = signal.SIGTERM) -> None:
         """Send a signal to the program and everything it started."""
-        if self._popen and self._popen.poll() is None:
-            os.killpg(self._popen.pid, sig)
+        if self._popen and self._popen.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._popen.pid, sig)
 
     async def gone(self, timeout: float) -> bool:
         """Wait until it is dead and reaped; False if it is not by then."""
@@ -110,43 +120,65 @@ class Process:
             data = os.read(self._pipe, 65536)
         except BlockingIOError:
             return
-        if not data:
+        if data:
+            self._take(data)
+        else:
             self._bury()
-            return
+
+    def _take(self, data: bytes) -> None:
         *lines, self._text = (self._text + data).split(b"\n")
         for line in lines:
             self._message(json.loads(line))
 
     def _message(self, message: dict[str, Any]) -> None:
         if "progress" in message:
-            self._on_progress(self.name, message["progress"], message["fraction"])
+            self._progress(message["progress"], message["fraction"])
         elif self.ready.done():
             return
         elif "ready" in message:
-            self._on_progress(self.name, "ready", 1.0)
             self.ready.set_result(message)
+            self._progress("ready", 1.0)
         else:
             self.ready.set_exception(
                 StageError(f"{self.name} {self._trouble}: {message['error']}", message["remedy"])
             )
 
+    def _progress(self, text: str, fraction: float | None) -> None:
+        """Tell; a caller's mistake in its own callback must not cost us the ready message."""
+        try:
+            self._on_progress(self.name, text, fraction)
+        except Exception:
+            log.exception("on_progress raised")
+
     def _bury(self) -> None:
+        """The program is gone, or has let go of its pipe: hear its last words, then reap it."""
+        if self._reaper:
+            return
         loop = asyncio.get_running_loop()
-        loop.remove_reader(self._pipe)
-        os.close(self._pipe)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._pipe, 65536):
+                self._take(data)
+        for fd in (self._pipe, self._sentinel):
+            if fd >= 0:
+                loop.remove_reader(fd)
+                os.close(fd)
         self._reaper = loop.create_task(self._reap())
 
     async def _reap(self) -> None:
         """Wait for the exit status; a program that let go of its pipe but lives on is killed."""
         assert self._popen
+        pid = self._popen.pid
         deadline = time.monotonic() + REAP_S
-        while (status := self._popen.poll()) is None:
+        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             if time.monotonic() > deadline:
                 self.end(signal.SIGKILL)
             await asyncio.sleep(REAP_STEP_S)
+        self.end(signal.SIGKILL)  # what it started; its number is not free before it is reaped
+        status = self._popen.wait()
         if not self.ready.done():
             self.ready.set_exception(StageError(f"{self.name} {self._trouble}: it {death(status)}"))
-        self.ready.exception()  # looked at: nobody need be waiting
+        if not self.ready.cancelled():  # as it is when whoever waited for it was interrupted
+            self.ready.exception()  # looked at: nobody need be waiting
         self.dead.set()
 
     @property

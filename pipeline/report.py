@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.config import usable_cores
 from pipeline.errors import OutputError
 from pipeline.replay import Answer
 from pipeline.timeline import Timeline
@@ -146,7 +147,7 @@ def machine() -> dict[str, Any]:
     return {
         "platform": platform.platform(),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": usable_cores(),
         "python": platform.python_version(),
         "versions": versions,
     }

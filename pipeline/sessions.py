@@ -1,14 +1,14 @@
 """Which conversation uses which lane: claimed, followed by every stage, given back."""
 
 import asyncio
-import contextlib
 import time
+from collections.abc import Callable
 
 from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
 from ringbuf import Lane
 from stages.runner import OPEN_FAILED
-from stages.topology import STAGES
+from stages.topology import CONTROL, STAGES
 
 CLOSE_TIMEOUT_S = 2.0
 
@@ -17,7 +17,8 @@ class Sessions:
     """Opens and closes lanes.
 
     A session's number is odd while the lane is open and even while it is free. Every stage answers
-    each change with an ack; until all have, nobody writes to the lane and nobody may use it.
+    each change with an ack; until all have, the lane belongs to nobody. A lane that was released
+    goes back to the free ones when the last ack comes, whoever waits for it or does not.
 
     Args:
         supervisor: of the stages that must follow.
@@ -28,12 +29,21 @@ class Sessions:
         self._arena = supervisor.arena
         self._free = list(reversed(range(supervisor.layout.lanes)))
         self._lanes: dict[int, Lane] = {}
+        self._closing: set[int] = set()
         self._changed: dict[int, asyncio.Event] = {}
+        self._freed = asyncio.Event()
 
-    def rung(self, lane: int) -> None:
+    def rung(self, number: int) -> None:
         """Something about this lane has changed: perhaps an ack."""
-        if lane in self._changed:
-            self._changed[lane].set()
+        if number in self._closing and not self._late(self._lanes[number]):
+            self._give_back(number)
+        if number in self._changed:
+            self._changed[number].set()
+
+    def wake(self, stage: str) -> None:
+        """A stage is back: it is to look at every lane that was ever used."""
+        for number in self._lanes:
+            self._arena.bell_of(stage).ring(number)
 
     async def open(self) -> Lane:
         """Claim a free lane and wait until every stage has opened it.
@@ -43,62 +53,84 @@ class Sessions:
             StageError: a stage died meanwhile.
             ArenaFull: there is no memory for it.
         """
+        if not self._free and self._closing:  # one is about to be free
+            self._freed.clear()
+            timeout = self._supervisor.config.pipeline.open_timeout_s
+            await self._supervisor.unless_failed(_wait(self._freed, timeout))
+        lane = self._claim()
+        try:
+            self._next_session(lane)
+            timeout = self._supervisor.config.pipeline.open_timeout_s
+            await self._until(lane, lambda: not self._late(lane), timeout)
+            refused = [s for s in STAGES if lane.get(f"ack_{s}") & OPEN_FAILED]
+            if refused:
+                raise SessionError(
+                    f"{', '.join(refused)} could not open a conversation",
+                    "Its own message stands in the log above",
+                )
+        except BaseException:  # whoever asked may be gone: the lane must not go with them
+            self.release(lane)
+            raise
+        lane.skip(CONTROL)
+        return lane
+
+    def release(self, lane: Lane) -> None:
+        """End the conversation on a lane without waiting for the stages to follow."""
+        self._closing.add(lane.number)
+        self._next_session(lane)
+
+    async def close(self, lane: Lane) -> None:
+        """End the conversation on a lane and wait until it is free.
+
+        Raises:
+            SessionError: a stage did not let go in time; the lane is free once it has.
+            StageError: a stage died meanwhile.
+        """
+        self.release(lane)
+        await self._until(lane, lambda: lane.number not in self._closing, CLOSE_TIMEOUT_S)
+
+    def _claim(self) -> Lane:
         if not self._free:
             raise SessionError(
                 f"all {self._supervisor.layout.lanes} lanes are in use",
                 "Close a conversation, or raise pipeline.lanes",
             )
-        number = self._free.pop()
-        try:
-            self._arena.claim(number)
-        except BaseException:
-            self._free.append(number)
-            raise
-        lane = self._lanes.setdefault(number, self._arena.lane(number))
-        try:
-            await self._change(lane, self._supervisor.config.pipeline.open_timeout_s)
-        except SessionError:
-            with contextlib.suppress(SessionError):  # the first error is the one to tell
-                await self.close(lane)
-            raise
-        return lane
+        number = self._free[-1]
+        self._arena.claim(number)
+        self._free.pop()
+        if number not in self._lanes:
+            self._lanes[number] = self._arena.lane(number)
+        return self._lanes[number]
 
-    async def close(self, lane: Lane) -> None:
-        """End the conversation on a lane and give its memory back.
+    def _give_back(self, number: int) -> None:
+        """Every stage has let go: nothing of this session may reach the next."""
+        self._closing.remove(number)
+        self._lanes[number].skip(CONTROL)
+        self._arena.give_back(number)
+        self._free.append(number)
+        self._freed.set()
 
-        Raises:
-            SessionError: a stage did not let go in time; the lane is not used again.
-            StageError: a stage died meanwhile.
-        """
-        await self._change(lane, CLOSE_TIMEOUT_S)
-        self._arena.give_back(lane.number)
-        self._free.append(lane.number)
+    def _next_session(self, lane: Lane) -> None:
+        lane.set("session", lane.get("session") + 1)
 
-    async def _change(self, lane: Lane, timeout: float) -> None:
-        """Store the next session number and wait for every ack."""
-        session = lane.get("session") + 1
+    async def _until(self, lane: Lane, done: Callable[[], bool], timeout: float) -> None:
+        """Wait for something that acks bring about."""
         changed = self._changed[lane.number] = asyncio.Event()
-        lane.set("session", session)
         deadline = time.monotonic() + timeout
-        while late := self._late(lane, session):
+        while not done():
             left = deadline - time.monotonic()
             if left <= 0:
                 raise SessionError(
-                    f"{', '.join(late)} did not follow session {session} of lane {lane.number} "
-                    f"within {timeout:.0f} s"
+                    f"{', '.join(self._late(lane))} did not follow session {lane.get('session')} "
+                    f"of lane {lane.number} within {timeout:g} s"
                 )
             changed.clear()
             await self._supervisor.unless_failed(_wait(changed, left))
-        refused = [s for s in STAGES if lane.get(f"ack_{s}") & OPEN_FAILED]
-        if refused:
-            raise SessionError(
-                f"{', '.join(refused)} could not open a conversation",
-                "Its own message stands in the log above",
-            )
 
-    def _late(self, lane: Lane, session: int) -> list[str]:
-        acks = {stage: lane.get(f"ack_{stage}") & ~OPEN_FAILED for stage in STAGES}
-        return [stage for stage, ack in acks.items() if ack != session]
+    def _late(self, lane: Lane) -> list[str]:
+        """The stages that have not followed the lane's session yet."""
+        session = lane.get("session")
+        return [s for s in STAGES if lane.get(f"ack_{s}") & ~OPEN_FAILED != session]
 
 
 async def _wait(changed: asyncio.Event, seconds: float) -> None:

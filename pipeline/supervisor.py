@@ -1,15 +1,14 @@
 """Starts the programs, watches over them, and ends them."""
 
 import asyncio
-import contextlib
 import os
 import signal
-import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from pipeline.config import Config
-from pipeline.errors import StageError
+from pipeline.errors import SessionError, StageError, VoxringError
+from pipeline.keeper import Keeper
 from pipeline.process import Process, Progress, interpreter
 from pipeline.version import VERSION
 from ringbuf import VERSION as LAYOUT_VERSION
@@ -17,7 +16,6 @@ from ringbuf import Arena, BellPipe
 from stages.topology import AUDIO, CONTROL, STAGES, topology
 
 T = TypeVar("T")
-WATCH_S = 1.0
 TERMINATE_S = 0.7  # for programs to end by themselves; Ctrl-C ends everything within 2 s
 
 
@@ -30,18 +28,24 @@ class Supervisor:
 
     Attributes:
         arena: this process's view of the shared memory.
-        failure: set when a program that was ready has died or hangs.
+        failure: set when a stage has died too often, or the pipeline has ended.
+        on_death, on_back: told when a stage has died (with the cause) and when it is ready again.
     """
 
     def __init__(self, config: Config, on_progress: Progress) -> None:
         self.config = config
-        self.layout = topology(config.pipeline.lanes, config.llm.context)
+        text = config.model_dump_json().encode()
+        self.layout = topology(config.pipeline.lanes, config.llm.context, len(text))
         self.bells = {name: BellPipe.create() for name in self.layout.processes}
-        self.arena = Arena.create(
-            self.layout, CONTROL, self.bells, config.model_dump_json().encode()
-        )
+        try:
+            self.arena = Arena.create(self.layout, CONTROL, self.bells, text)
+        except BaseException:
+            self._close_bells()
+            raise
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.processes: dict[str, Process] = {}
+        self.on_death: Callable[[str, str], None] = lambda stage, cause: None
+        self.on_back: Callable[[str], None] = lambda stage: None
         self._on_progress = on_progress
         self._lifeline, self._lifeline_end = os.pipe()
         self._watch: asyncio.Task[None] | None = None
@@ -73,22 +77,26 @@ class Supervisor:
 
     async def stop(self) -> None:
         """End every program and give everything back; safe to call at any time, and twice."""
-        if self._watch:
-            self._watch.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watch
-            self._watch = None
-        for process in self.processes.values():
-            process.end()
-        deadline = time.monotonic() + TERMINATE_S
-        for process in self.processes.values():
-            if process.pid and not await process.gone(max(0.0, deadline - time.monotonic())):
+        try:
+            watch, self._watch = self._watch, None
+            if watch:
+                watch.cancel()
+                await asyncio.gather(watch, return_exceptions=True)
+            await self._all_gone(signal.SIGTERM)
+        finally:  # whatever happens above, nothing of ours lives on
+            for process in self.processes.values():
                 process.end(signal.SIGKILL)
-                await process.gone(TERMINATE_S)
+            self._fail(SessionError("the pipeline has ended"))
+            self._close_descriptors()
+        await self._all_gone(signal.SIGKILL)
         self.processes.clear()
-        if not self.failure.done():
-            self.failure.cancel()
-        self._close_descriptors()
+
+    async def _all_gone(self, sig: signal.Signals) -> None:
+        """Signal every program and give them a moment."""
+        started = [process for process in self.processes.values() if process.pid]
+        for process in started:
+            process.end(sig)
+        await asyncio.gather(*(process.gone(TERMINATE_S) for process in started))
 
     async def unless_failed(self, work: Awaitable[T]) -> T:
         """Wait for `work`, or for the failure of a stage, whichever comes first.
@@ -115,11 +123,11 @@ class Supervisor:
             {},
             stdin=self.config.model_dump_json().encode(),
         )
-        await process.ready
+        await asyncio.shield(process.ready)
         await process.dead.wait()
         del self.processes["models"]
 
-    def _start_stage(self, stage: str) -> None:
+    def _start_stage(self, stage: str) -> Process:
         section = self.config.section(stage)
         fds = {"arena": str(self.arena.fd), "lifeline": str(self._lifeline)}
         inherited = [self.arena.fd, self._lifeline, self.bells[stage].read_fd]
@@ -127,7 +135,9 @@ class Supervisor:
             fds[name] = f"{bell.read_fd if name == stage else -1}:{bell.write_fd}"
             inherited.append(bell.write_fd)
         command = [interpreter(section.python), "-P", "-m", "stages.run", "--stage", stage]
-        self._process(stage).start(command, fds, inherited, environment(section.threads))
+        process = self._process(stage)
+        process.start(command, fds, inherited, environment(section.threads))
+        return process
 
     def _process(self, name: str, trouble: str = "could not start") -> Process:
         process = Process(name, self._on_progress, trouble)
@@ -138,7 +148,7 @@ class Supervisor:
         await asyncio.gather(*map(self._ready, self.processes.values()))
 
     async def _ready(self, process: Process) -> None:
-        message = await process.ready
+        message = await asyncio.shield(process.ready)  # others look at it too
         seen = (message["ready"], message["layout"])
         if seen != (VERSION, LAYOUT_VERSION):
             raise StageError(
@@ -148,43 +158,42 @@ class Supervisor:
             )
 
     async def _watch_over(self) -> None:
-        """Turn the first death or hang into `failure`."""
-        deaths = {
-            asyncio.create_task(process.dead.wait()): process for process in self.processes.values()
+        """Keep every stage running; the first that must be given up is the end."""
+        keepers = {
+            asyncio.create_task(self._keeper(stage).keep(self.processes[stage]))
+            for stage in self.stages
         }
         try:
-            while not self.failure.done():
-                done, _ = await asyncio.wait(
-                    deaths, timeout=WATCH_S, return_when=asyncio.FIRST_COMPLETED
-                )
-                for task in done:
-                    process = deaths[task]
-                    self._fail(f"{process.name} {process.obituary}")
-                self._check_beats()
+            done, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_COMPLETED)
+            self._fail(done.pop().result())
         finally:
-            for task in deaths:
-                task.cancel()
+            for keeper in keepers:
+                keeper.cancel()
 
-    def _check_beats(self) -> None:
-        limit = self.config.pipeline.hang_timeout_s
-        for name, process in self.processes.items():
-            silent = (time.monotonic_ns() - self.arena.bell_of(name).beat) / 1e9
-            if silent > limit:
-                process.end(signal.SIGKILL)
-                self._fail(f"{name} gave no sign of life for {silent:.0f} s and was killed")
+    def _keeper(self, stage: str) -> Keeper:
+        bell = self.arena.bell_of(stage)
+        return Keeper(
+            stage,
+            lambda: self._start_stage(stage),
+            lambda: bell.beat,
+            self.config.pipeline,
+            lambda stage, cause: self.on_death(stage, cause),
+            lambda stage: self.on_back(stage),
+        )
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, error: VoxringError) -> None:
         if not self.failure.done():
-            self.failure.set_exception(
-                StageError(f"stage {what}", "Its own messages stand above; then start again")
-            )
+            self.failure.set_exception(error)
             self.failure.exception()  # looked at: nobody need be waiting
 
-    def _close_descriptors(self) -> None:
-        self.arena.close()
+    def _close_bells(self) -> None:
         for bell in self.bells.values():
             bell.close()
         self.bells.clear()
+
+    def _close_descriptors(self) -> None:
+        self.arena.close()
+        self._close_bells()
         for fd in (self._lifeline, self._lifeline_end):
             if fd >= 0:
                 os.close(fd)

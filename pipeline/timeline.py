@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ringbuf import EventRecord
 from stages.event import Event
+from stages.lane import is_newer
 from stages.outcome import Outcome
 
 MILESTONES = {
@@ -36,7 +37,8 @@ class Timeline:
         speech_end: monotonic ns of the end of the user's speech; None if unknown.
         speech_end_source: "clip" (annotated or measured) or "vad" (the detector's estimate).
         underruns: (monotonic ns, length in ns) of each gap in the answer.
-        lost: event records that were lost since the last turn: the rest may be incomplete.
+        lost: event records of any lane that were lost since the last turn was told: the rest may
+            be incomplete.
     """
 
     lane: int
@@ -104,9 +106,8 @@ class Collector:
         mine = [r for r in records if _belongs(r, turn, answer)]
         at, values = _milestones(mine)
         speech_end, source = _speech_end(records, at)
-        self._records[lane] = [
-            r for r in records if r.event in CLIP_EVENTS or (turn != r.turn and answer != r.answer)
-        ]
+        clips = [r for r in records if r.event in CLIP_EVENTS][-KEPT_CLIP_EVENTS:]
+        self._records[lane] = clips + [r for r in records if _is_later(r, turn, answer)]
         return Timeline(
             lane=lane,
             turn=turn,
@@ -121,7 +122,13 @@ class Collector:
         )
 
 
+KEPT_CLIP_EVENTS = 4  # two clips: one may still be heard while the next has begun
 CLIP_EVENTS = {Event.CLIP_START, Event.SPEECH_END}
+
+
+def _is_later(record: EventRecord, turn: int, answer: int) -> bool:
+    """Of a turn or an answer that is still to end."""
+    return is_newer(record.turn, turn) or is_newer(record.answer, answer)
 
 
 def _belongs(record: EventRecord, turn: int, answer: int) -> bool:

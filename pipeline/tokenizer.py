@@ -59,7 +59,11 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> str:
         """Text of a whole run of ids; bytes that are not UTF-8 are dropped."""
-        text = clean(b"".join(map(self.spell, ids)).decode("utf-8", "ignore"))
+        return self.read(b"".join(map(self.spell, ids)))
+
+    def read(self, spelled: bytes) -> str:
+        """Text of what a whole run of ids spells; bytes that are not UTF-8 are dropped."""
+        text = clean(spelled.decode("utf-8", "ignore"))
         return text.removeprefix(" ") if self.strips_space else text
 
 

@@ -60,8 +60,22 @@ class CommandRing(SlotRing):
             raise MessageTooLong(len(message), self.free() - LENGTH.size)
         self._core.release(before)
 
+    def kept(self) -> bytes | None:
+        """What `keep` wrote last, without taking it; None if there is nothing."""
+        messages = self._messages()
+        return messages[-1] if messages else None
+
     def read(self) -> list[bytes]:
         """All whole messages, oldest first; they are released."""
+        count = self._core.filled()
+        if not count:  # almost always: sessions look at every step
+            return []
+        try:
+            return self._messages()
+        finally:  # broken ones are not met twice
+            self._core.release(count)
+
+    def _messages(self) -> list[bytes]:
         count = self._core.filled()
         spans = self._spans(self._core.read_slot, count)
         data = b"".join(self._columns["bytes"][s.start : s.stop].tobytes() for s in spans)
@@ -70,5 +84,4 @@ class CommandRing(SlotRing):
             (length,) = LENGTH.unpack_from(data, at)
             messages.append(data[at + LENGTH.size : at + LENGTH.size + length])
             at += LENGTH.size + length
-        self._core.release(count)
         return messages

@@ -117,12 +117,12 @@ class Lane:
     def ended(self, value: int) -> None:
         self._lane.set("ended", value)
 
-    def follow(self, session: int) -> None:
+    def skip_unread(self) -> None:
         """Forget what lies unread for this process, which then begins at the newest.
 
-        What a process keeps for itself is forgotten with the conversation, not with the process.
+        What it keeps for itself is forgotten with the conversation, not with the process.
         """
-        self.is_reopened = self._lane.get(f"ack_{self.process}") == session
+        self.is_reopened = self._lane.get(f"ack_{self.process}") == self.session
         self._lane.skip(self.process, keep_own=self.is_reopened)
 
     def acknowledge(self, session: int) -> None:
@@ -149,15 +149,22 @@ class Lane:
         ids: NDArray[np.int32] | None = None,
         text: str = "",
     ) -> None:
-        """Tell the client; counted as dropped if it does not read.
+        """Tell the client; counted as dropped if it does not read, cut if it can never fit.
 
         Args:
             ids: int32 [n], for HEARD and REPLY.
             text: for ERROR and CLIP.
         """
-        payload = text.encode() if ids is None else ids.astype("<i4").tobytes()
-        caption = Caption(kind, turn, answer, position, payload)
-        self._lane.command(f"captions_{self.process}").put_or_drop(caption.pack())
+        ring = self._lane.command(f"captions_{self.process}")
+        most = ring.longest - Caption.HEADER
+        payload = cut_text(text, most) if ids is None else ids[: most // 4].astype("<i4").tobytes()
+        ring.put_or_drop(Caption(kind, turn, answer, position, payload).pack())
+
+
+def cut_text(text: str, most: int) -> bytes:
+    """The text as UTF-8, as many whole characters as fit in `most` bytes."""
+    whole = text.encode(errors="replace")
+    return whole[:most].decode(errors="ignore").encode()
 
 
 def is_newer(one: int, other: int) -> bool:

@@ -4,7 +4,7 @@ import json
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 
 class Status(IntEnum):
@@ -23,9 +23,26 @@ class Command(IntEnum):
     MUTE = 3  # hear nothing
     UNMUTE = 4
 
+
+@dataclass(frozen=True, slots=True)
+class CommandAt:
+    """A command and the place in the sound at which it applies: it overtakes nothing said before.
+
+    sample: how many samples the microphone had brought since the lane was opened; below 2^63.
+    """
+
+    command: Command
+    sample: int
+
     def pack(self) -> bytes:
         """As it goes through the ring."""
-        return bytes([self])
+        return _COMMAND.pack(self.command, self.sample)
+
+    @classmethod
+    def unpack(cls, message: bytes) -> Self:
+        """The inverse of `pack`."""
+        command, sample = _COMMAND.unpack(message)
+        return cls(Command(command), sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +70,24 @@ class End:
 class Played:
     """How much of an answer was heard, in one control word.
 
-    position: how many ids of the reply were voiced to their end; below 2^31.
+    position: how many ids of the reply were voiced to their end; below 2^30.
     final: nothing more of this answer will be heard.
+    failed: because the edge gave it up.
     """
 
     answer: int
     position: int
     final: bool
+    failed: bool = False
 
     def pack(self) -> int:
-        """As a 64-bit word: answer 32, position 31, final 1."""
-        return self.answer << 32 | self.position << 1 | self.final
+        """As a 64-bit word: answer 32, position 30, failed 1, final 1."""
+        return self.answer << 32 | self.position << 2 | self.failed << 1 | self.final
 
     @classmethod
     def unpack(cls, word: int) -> Self:
         """The inverse of `pack`."""
-        return cls(word >> 32, word >> 1 & 0x7FFF_FFFF, bool(word & 1))
+        return cls(word >> 32, word >> 2 & 0x3FFF_FFFF, bool(word & 1), bool(word & 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +122,12 @@ class CaptionKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Something a client may want to show."""
+    """Something a client may want to show.
+
+    HEADER: bytes before the payload.
+    """
+
+    HEADER: ClassVar[int] = struct.calcsize("<BIII")
 
     kind: CaptionKind
     turn: int = 0
@@ -147,5 +171,6 @@ class PlayOrder:
         return cls(**fields)
 
 
+_COMMAND = struct.Struct("<Bq")
 _WORDS = struct.Struct("<IIIB")
 _CAPTION = struct.Struct("<BIII")

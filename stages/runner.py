@@ -52,7 +52,7 @@ class Runner:
             if number in lanes or (session.due is not None and session.due <= now)
         ]
         if ready:
-            self.stage.step(ready, self._failed)
+            self._step(ready)
 
     def until_due(self) -> float:
         """Seconds until the next lane must be stepped, at most SAFETY_S."""
@@ -61,6 +61,13 @@ class Runner:
             return SAFETY_S
         return min(max(0.0, (min(dues) - self.now()) / 1e9), SAFETY_S)
 
+    def _step(self, ready: list[Session]) -> None:
+        try:
+            self.stage.step(ready, self._failed)
+        except Exception as error:  # of no lane in particular: then of all that were in it
+            for session in ready:
+                self._failed(session, error)
+
     def _follow_session(self, number: int) -> None:
         """Open, close or replace this stage's part of a lane, then say so."""
         current = self._lane(number)
@@ -68,10 +75,7 @@ class Runner:
         if session == self._known[number]:
             return
         self._known[number] = session
-        current.follow(session)
-        old = self.sessions.pop(number, None)
-        if old:
-            old.close()
+        self._close(current)
         current.acknowledge(session | self._open(current) if session % 2 else session)
 
     def _lane(self, number: int) -> Lane:
@@ -79,6 +83,16 @@ class Runner:
         if number not in self._lanes:
             self._lanes[number] = Lane(self.arena.lane(number), self.arena.me, self._events)
         return self._lanes[number]
+
+    def _close(self, lane: Lane) -> None:
+        """Drop the session of a lane, if it has one, and what was not read."""
+        lane.skip_unread()
+        session = self.sessions.pop(lane.number, None)
+        try:
+            if session:
+                session.close()
+        except Exception:
+            log.exception("lane %d was not closed in good order", lane.number)
 
     def _open(self, lane: Lane) -> int:
         """Open a session; 0, or OPEN_FAILED after telling why."""
@@ -91,8 +105,13 @@ class Runner:
         return 0
 
     def _failed(self, session: Session, error: Exception) -> None:
-        """A lane's step raised: end its turn, keep the lane."""
+        """A lane's step raised: end its turn, keep the lane; with a new session if need be."""
         lane = session.lane
         log.error("lane %d, turn %d failed", lane.number, lane.turn, exc_info=error)
         lane.caption(CaptionKind.ERROR, turn=lane.turn, text=f"{self.arena.me}: {error}")
-        session.fail(error)
+        try:
+            session.fail(error)
+        except Exception:
+            log.exception("lane %d begins anew: its session could not even fail", lane.number)
+            self._close(lane)
+            self._open(lane)

@@ -82,8 +82,13 @@ class Session:
         raise NotImplementedError
 
     def fail(self, error: Exception) -> None:
-        """`step` raised: end this lane's turn as failed, and be ready for the next one."""
-        raise NotImplementedError
+        """`step` raised: end this lane's turn as failed, and be ready for the next one.
+
+        The client has been told of the error. By default nothing more is done: `step` runs again
+        when something comes, and a turn that gets no answer for it ends as timed out. If this
+        raises too, the session is closed and another one opened in its place.
+        """
+        self.due = None
 
     def close(self) -> None:
         """The conversation is over: let go of everything."""

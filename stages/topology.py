@@ -21,17 +21,19 @@ def power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def topology(lanes: int, context: int) -> Layout:
+def topology(lanes: int, context: int, text: int = 0) -> Layout:
     """The layout of a pipeline's arena.
 
     Args:
         lanes: conversations at once.
         context: tokens of the LLM's context window; a token ring holds at least two of them.
+        text: bytes of the configuration, which travels in the header.
     """
     tokens = power_of_two(2 * context)
     return Layout(
         processes=(CONTROL, *STAGES),
         lanes=lanes,
+        text=text,
         rings=(
             RingSpec("mic", RingKind.AUDIO, AUDIO, TURN, MIC_BLOCKS, INPUT_BLOCK),
             RingSpec("speech", RingKind.AUDIO, TURN, ASR, SPEECH_BLOCKS, INPUT_BLOCK),
@@ -41,7 +43,7 @@ def topology(lanes: int, context: int) -> Layout:
             RingSpec("commands", RingKind.COMMAND, AUDIO, TURN, COMMAND_BYTES),
             RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, COMMAND_BYTES),
             RingSpec("words", RingKind.COMMAND, ASR, TURN, COMMAND_BYTES),
-            RingSpec("history", RingKind.COMMAND, LLM, LLM, power_of_two(16 * context + 4096)),
+            RingSpec("history", RingKind.COMMAND, LLM, LLM, power_of_two(24 * context + 4096)),
             RingSpec("orders", RingKind.COMMAND, CONTROL, AUDIO, COMMAND_BYTES),
             *(
                 RingSpec(f"captions_{name}", RingKind.COMMAND, name, CONTROL, CAPTION_BYTES)
@@ -55,9 +57,11 @@ def topology(lanes: int, context: int) -> Layout:
             WordSpec("turn", TURN),
             WordSpec("ended", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
-            WordSpec("released", TURN, (AUDIO, LLM)),
+            WordSpec("released", TURN, (AUDIO,)),
             WordSpec("hold", TURN, (AUDIO,)),
-            WordSpec("reply_end", LLM, (TTS,)),
+            WordSpec(
+                "reply_end", LLM
+            ),  # for whoever looks at a lane; the voice reads it in `reply`
             WordSpec("voice_end", TTS, (AUDIO,)),
             WordSpec("played", AUDIO, (TURN, LLM)),
         ),

@@ -11,6 +11,9 @@ from ringbuf import Arena, BellPipe
 from stages.lane import Lane
 from stages.topology import topology
 
+# Stages are started with it; tests that load onnxruntime themselves need it too.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 # The machines that run this are shared and noisy: a slow example is no failure.
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")

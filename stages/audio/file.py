@@ -60,7 +60,8 @@ class FileSession(Session):
         self.due = now + BLOCK_NS  # should one of these raise
         self._take_orders()
         self._hear(now)
-        again = self._loudspeaker.step(now)
+        # NOTE: a new reading: what was just heard may have opened the gate, and not before it was.
+        again = self._loudspeaker.step(self._now())
         self.due = 0 if again else self._time(self._microphone.heard + INPUT_BLOCK)
 
     def fail(self, error: Exception) -> None:

@@ -58,8 +58,9 @@ class Loudspeaker:
         return tick.again
 
     def give_up(self) -> None:
-        """Say nothing more of this answer."""
-        self.lane.played = self._playback.give_up()
+        """Say nothing more of this answer: it has failed here."""
+        if (played := self._playback.give_up()) is not None:
+            self.lane.played = played
 
     def _tell(self, fact: Happened) -> None:
         event = EVENTS[fact.fact]

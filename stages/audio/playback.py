@@ -195,25 +195,35 @@ class Playback:
         return tick
 
     def _switch(self, now: int, gate: Gate, voice: VoiceSource, tick: Tick) -> None:
-        """Leave the answer that became stale."""
+        """Leave the answer that became stale.
+
+        Of one that never sounded nothing is said, so that the word on the last one that did stays
+        for a reader that has not seen it.
+        """
         old = self._answer
         if old.started and not old.final:
             self._finish(gate, tick)  # its end may have come since the last step
-        if not old.final:
-            tick.played = Played(old.number, old.position, final=True)
         if old.started and not old.final:
-            block = voice.peek()
-            starved = old.run is not None and (block is None or block.answer != old.number)
-            if starved and old.until < now:
-                late = now - old.until
-                tick.facts.append(Happened(Fact.UNDERRUN, old.number, old.until, late))
-            tick.facts.append(Happened(Fact.CUT, old.number, old.until))
+            self._cut(now, voice, tick)
         self._answer = _Answer(gate.answer)
 
-    def give_up(self) -> Played:
-        """Nothing more of the current answer will be heard, whatever comes."""
-        self._answer.final = True
-        return Played(self._answer.number, self._answer.position, final=True)
+    def _cut(self, now: int, voice: VoiceSource, tick: Tick) -> None:
+        """End the answer in mid-sound."""
+        old, block = self._answer, voice.peek()
+        tick.played = Played(old.number, old.position, final=True)
+        starved = old.run is not None and (block is None or block.answer != old.number)
+        if starved and old.until < now:
+            late = now - old.until
+            tick.facts.append(Happened(Fact.UNDERRUN, old.number, old.until, late))
+        tick.facts.append(Happened(Fact.CUT, old.number, old.until))
+
+    def give_up(self) -> Played | None:
+        """Nothing more of the current answer will be heard; None if that was so already."""
+        answer = self._answer
+        if answer.final:
+            return None
+        answer.final = True
+        return Played(answer.number, answer.position, final=True, failed=True)
 
     def _drop_stale(self, voice: VoiceSource) -> None:
         answer = self._answer

@@ -61,14 +61,19 @@ class LlmSession(Session):
         self._reply: Reply | None = None
         self._prompted = False  # the reply's prompt is in the cache
         self._next_id = 0  # when the next id may come, for the pace
+        self._played = lane.played  # the edge's last word on the last answer that sounded
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
+        self._saved = lane.history.kept() if lane.is_reopened else None
+        if self._saved:
+            conversation.restore(self._saved)
         self.due = 0  # the opening is computed before anybody speaks
 
     def step(self) -> None:
         """Hear what came, then one piece of work: a part of the prompt, or one id."""
         self.due = None
         self._configure()
+        self._remember()
         self._drop_stale()
         if self._reply:
             self._reply.flush()
@@ -78,6 +83,7 @@ class LlmSession(Session):
             self.due = 0
         elif self.conversation.answering:
             self._speak()
+        self._save()
 
     def fail(self, error: Exception) -> None:
         """The turn is lost: what was said of its answer stands, else its words are forgotten."""
@@ -88,7 +94,15 @@ class LlmSession(Session):
             self.conversation.dismiss()
         if self._reply and not self._reply.closed:
             self._reply.close(Kind.FAILED)
-        self.due = None
+        self.due = 0 if len(self.lane.heard) else None
+        self._save()
+
+    def _save(self) -> None:
+        """Keep the conversation where it outlives this program."""
+        state = self.conversation.state()
+        if state != self._saved:
+            self.lane.history.keep(state)
+            self._saved = state
 
     def close(self) -> None:
         """Forget the conversation."""
@@ -105,6 +119,12 @@ class LlmSession(Session):
                 self.lane.caption(CaptionKind.ERROR, text=text)
             except VoxringError as error:
                 self.lane.caption(CaptionKind.ERROR, text=f"llm: {error}")
+
+    def _remember(self) -> None:
+        """Keep what is said of our last answer: a later word is on one that we may not know."""
+        played = self.lane.played
+        if played.answer == self.conversation.answer:
+            self._played = played
 
     def _drop_stale(self) -> None:
         """Stop an answer that nobody will hear."""
@@ -133,13 +153,13 @@ class LlmSession(Session):
 
     def _settled(self) -> bool:
         """Whether it is known how much of the last answer was heard."""
-        now, lane, last = self.now(), self.lane, self.conversation
+        now, last = self.now(), self.conversation
         if self._waiting_since is None:
             self._waiting_since = now
         waited = now - self._waiting_since
         heard = None
         if last.answer is not None:
-            heard = heard_ids(last.answer, len(last.reply), lane.played, lane.released, waited)
+            heard = heard_ids(last.answer, len(last.reply), self._played, waited)
             if heard is None:
                 self.due = self._waiting_since + PATIENCE_NS
                 return False

@@ -15,6 +15,7 @@ class TransformersLlm(Stage):
 
     def load(self) -> None:
         """Load model, tokenizer and chat template, then compute a little of everything."""
+        self.host.progress("loading PyTorch", None)
         from pipeline.models import prepare_llm
         from pipeline.tokenizer import Vocabulary
         from stages.llm.engine import warm_up

@@ -26,6 +26,7 @@ class Phase(Enum):
     QUIET = auto()
     SPEAKING = auto()
     SOFT_ENDED = auto()
+    SPENT = auto()  # it was ended while the voice went on: none begins before it pauses
 
 
 class Endpointer:
@@ -52,6 +53,8 @@ class Endpointer:
         self.silence_windows = 0 if voiced else self.silence_windows + 1
         if self.phase is Phase.QUIET:
             return self._quiet(voiced)
+        if self.phase is Phase.SPENT:
+            return self._spent()
         self._turn_windows += 1
         if self._turn_windows * WINDOW_MS >= self.rules.max_turn_ms:
             return self.end()
@@ -59,21 +62,29 @@ class Endpointer:
             return self._voiced()
         return self._silent()
 
-    def end(self) -> tuple[Mark, ...]:
-        """End the utterance now: a limit was reached, or someone asked for it."""
-        marks: tuple[Mark, ...] = {
-            Phase.QUIET: (),
-            Phase.SPEAKING: (Mark.SOFT_END, Mark.RELEASE),
-            Phase.SOFT_ENDED: (Mark.RELEASE,),
-        }[self.phase]
-        self.phase = Phase.QUIET
-        self.onset_windows = 0
-        return marks
+    def end(self, *, sound_stopped: bool = False) -> tuple[Mark, ...]:
+        """End the utterance now: a limit was reached, or someone asked for it.
 
-    def forget(self) -> None:
-        """Begin again, as if nothing had been said."""
-        self.phase = Phase.QUIET
+        Args:
+            sound_stopped: nothing is heard any more, which is a pause too.
+        """
+        if not self.is_open:
+            return ()
+        spoke = self.phase is Phase.SPEAKING
+        paused = sound_stopped or self._is_pause
+        self.phase = Phase.QUIET if paused else Phase.SPENT
         self.onset_windows = 0
+        return (Mark.SOFT_END, Mark.RELEASE) if spoke else (Mark.RELEASE,)
+
+    @property
+    def is_open(self) -> bool:
+        """An utterance has begun and not ended."""
+        return self.phase in (Phase.SPEAKING, Phase.SOFT_ENDED)
+
+    @property
+    def _is_pause(self) -> bool:
+        """The silence so far is worth a soft end."""
+        return self.silence_windows * WINDOW_MS >= self.rules.soft_end_ms
 
     @property
     def _bar(self) -> float:
@@ -90,6 +101,11 @@ class Endpointer:
         self._turn_windows = self.onset_windows
         return (Mark.START,)
 
+    def _spent(self) -> tuple[Mark, ...]:
+        if self._is_pause:
+            self.phase = Phase.QUIET
+        return ()
+
     def _voiced(self) -> tuple[Mark, ...]:
         if self.phase is Phase.SPEAKING:
             return ()
@@ -97,11 +113,11 @@ class Endpointer:
         return (Mark.RESUME,)
 
     def _silent(self) -> tuple[Mark, ...]:
-        silence_ms = self.silence_windows * WINDOW_MS
         marks: tuple[Mark, ...] = ()
-        if self.phase is Phase.SPEAKING and silence_ms >= self.rules.soft_end_ms:
+        if self.phase is Phase.SPEAKING and self._is_pause:
             self.phase = Phase.SOFT_ENDED
             marks = (Mark.SOFT_END,)
+        silence_ms = self.silence_windows * WINDOW_MS
         if self.phase is Phase.SOFT_ENDED and silence_ms >= self.rules.release_ms:
             self.phase = Phase.QUIET
             self.onset_windows = 0

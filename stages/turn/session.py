@@ -1,5 +1,6 @@
 """One conversation inside `turn`: microphone in, speech with marks out."""
 
+import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -12,10 +13,11 @@ from pipeline.errors import AudioError
 from ringbuf import AudioBlock, Mark
 from stages.event import Event
 from stages.lane import Lane
-from stages.messages import CaptionKind, Command, Status, Words
+from stages.messages import CaptionKind, Command, CommandAt, Words
 from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
+from stages.turn.speech import Speech
 from stages.turn.turns import Turns
 
 MARK_EVENTS = {
@@ -23,8 +25,9 @@ MARK_EVENTS = {
     Mark.RESUME: Event.RESUME,
     Mark.RELEASE: Event.RELEASE,
 }
-SPARE_BLOCKS = 4  # of `speech`, so that a window and its marks always fit
 Window = NDArray[np.int16]
+
+log = logging.getLogger(__name__)
 
 
 class Detector(Protocol):
@@ -64,45 +67,79 @@ class TurnSession(Session):
             lane.turn, lane.answer, lane.released, int(config.answer_timeout_s * 1e9)
         )
         onset_windows = -(-config.min_speech_ms // WINDOW_MS)
+        self._speech = Speech(lane.speech)
         self._recent: deque[Window] = deque(maxlen=onset_windows + config.pre_roll_ms // WINDOW_MS)
         self._pending = np.empty(0, np.int16)  # less than a window
-        self._windows = 0  # seen since the lane opened
+        self._heard = 0  # index of the sample behind the last one of the microphone
+        self._commands: deque[CommandAt] = deque()  # for sound that has not come yet
         self._muted = False
         self._last_sound = now()
         self._faults = lane.faults
-        if lane.is_reopened and lane.ended != lane.turn:
+        if not lane.is_reopened:
+            lane.ended = lane.turn
+        elif lane.ended != lane.turn:
             self.turns.abandon()
             self._publish()
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""
         self._follow_faults()
-        for message in self.lane.commands.read():
-            self._command(Command(message[0]))
+        self._speech.flush()
         for message in self.lane.words.read():
             self.turns.words(Words.unpack(message))
+        self._follow_playback()  # what was played to its end is, whoever speaks now
         self._hear()
         self._watch_the_clock()
-        self.turns.played(self.lane.played, self.lane.voice_end.status, self.now())
+        self._follow_playback()  # what has just been released may be given up already
         self._publish()
 
     def fail(self, error: Exception) -> None:
-        """End the turn as far as it goes."""
-        self._marks(self.endpointer.end(), self.now())
-        self.turns.words(Words(self.turns.turn, self.turns.answer, 0, Status.FAILED))
-        self._publish()
+        """The turn is lost with its answer; another one begins after a pause."""
+        self._lose_turn()
+        self.due = 0 if len(self.lane.mic) else None
 
     def _follow_faults(self) -> None:
-        """A stage has died: the running turn ends; what the user goes on to say is a new one."""
+        """A stage has died, and with it whatever it was doing for this turn."""
         if self.lane.faults != self._faults:
             self._faults = self.lane.faults
-            self.turns.fail()
-            self.endpointer.forget()
+            self._lose_turn()
+
+    def _lose_turn(self) -> None:
+        was_open = self.endpointer.is_open
+        self.endpointer.end()
+        self.turns.fail()
+        self._publish()
+        self._pending = np.empty(0, np.int16)
+        if was_open:
+            self._put(self._pending, Mark.RELEASE)
+
+    def _follow_playback(self) -> None:
+        # In this order: an end is told before a final that rests on it.
+        played = self.lane.played
+        self.turns.played(played, self.lane.voice_end, self.now())
+
+    def _hear(self) -> None:
+        """Take what the microphone brought, as long as `speech` has room."""
+        with self.lane.mic.read() as batch:
+            # Behind the sound: whatever was asked before any of it is then known.
+            self._commands.extend(map(CommandAt.unpack, self.lane.commands.read()))
+            self._obey()
+            batch.consume(0)
+            for count, block in enumerate(batch, 1):
+                if not self._speech.flush():
+                    return
+                batch.consume(count)  # counted first: one that raises must not come again
+                self._block(block)
+
+    def _obey(self) -> None:
+        """Do what applies to the sound from here on."""
+        while self._commands and self._commands[0].sample <= self._heard:
+            self._command(self._commands.popleft().command)
 
     def _command(self, command: Command) -> None:
         match command:
             case Command.COMMIT:
-                self._marks(self.endpointer.end(), self.now())
+                self._end()
             case Command.CANCEL:
                 self.turns.cancel()
             case Command.MUTE:
@@ -110,63 +147,96 @@ class TurnSession(Session):
             case Command.UNMUTE:
                 self._muted = False
 
-    def _hear(self) -> None:
-        """Take what the microphone brought, as far as `speech` has room for it."""
-        spare = (self._recent.maxlen or 0) + SPARE_BLOCKS
-        room = self.lane.speech.room(spare + 1) - spare
-        with self.lane.mic.read(max(0, room)) as batch:
-            for block in batch:
-                self._block(block)
-
     def _block(self, block: AudioBlock) -> None:
         if block.rate != INPUT_RATE:
             raise AudioError(f"mic brings {block.rate} Hz, expected {INPUT_RATE} Hz")
         self._last_sound = self.now()
-        samples = np.zeros_like(block.samples) if self._muted else block.samples
-        self._pending = np.concatenate((self._pending, samples))
-        while len(self._pending) >= INPUT_BLOCK:
+        if block.first > self._heard:
+            self._skip_to(block)
+        samples = block.samples
+        while len(samples):
+            count = len(samples)
+            if self._commands:
+                count = min(count, self._commands[0].sample - self._heard)
+            self._sound(samples[:count], block.stamp)
+            self._obey()
+            samples = samples[count:]
+
+    def _skip_to(self, block: AudioBlock) -> None:
+        """Sound is missing before this block: what came before and what follows do not join."""
+        if block.lost:
+            log.warning(
+                "lane %d: %d samples of the microphone were lost", self.lane.number, block.lost
+            )
+        self._flush()
+        self._recent.clear()
+        self._heard = block.first
+        self._obey()
+
+    def _flush(self) -> None:
+        """What is too little to be judged: pass it on if it is of an utterance, or drop it."""
+        samples, self._pending = self._pending, np.empty(0, np.int16)
+        if self.endpointer.is_open and len(samples):
+            self._put(samples)
+
+    def _sound(self, samples: Window, at: int) -> None:
+        """Hear at most a window, int16 [n]."""
+        self._heard += len(samples)
+        heard = np.zeros_like(samples) if self._muted else samples
+        self._pending = np.concatenate((self._pending, heard))
+        if len(self._pending) >= INPUT_BLOCK:
             window, self._pending = self._pending[:INPUT_BLOCK], self._pending[INPUT_BLOCK:]
-            self._window(window, block.stamp)
+            self._window(window, at)
 
     def _window(self, window: Window, at: int) -> None:
         """One step of 32 ms; `at` is when its last sample arrived."""
-        was_quiet = self.endpointer.phase is Phase.QUIET
+        before = self.endpointer.phase
         marks = self.endpointer.window(self.detector.probability(window))
-        self._windows += 1
         if Mark.START in marks:
             self._start(window, at)
-            return
-        if was_quiet:
+        elif before is Phase.QUIET:
             self._recent.append(window)
-            return
+        elif before is not Phase.SPENT:
+            self._go_on(window, marks, at)
+
+    def _go_on(self, window: Window, marks: tuple[Mark, ...], at: int) -> None:
+        """The utterance goes on, or ends with this window."""
         if self.endpointer.silence_windows == 1 and self.endpointer.phase is Phase.SPEAKING:
             self._emit(Event.SILENCE, at)
-        self._put(window, self._windows - 1)
+        self._put(window)
         self._marks(marks, at)
 
     def _start(self, window: Window, at: int) -> None:
         """A new turn: its sound begins with what was kept from before the decision."""
         self.turns.mark(Mark.START, at)
         self._publish()
-        first = self._windows - 1 - len(self._recent)
-        for index, earlier in enumerate((*self._recent, window)):
-            self._put(earlier, first + index, Mark.NONE if index else Mark.START)
+        sound = (*self._recent, window)
+        for index, part in enumerate(sound):
+            behind = (len(sound) - 1 - index) * INPUT_BLOCK
+            self._put(part, Mark.NONE if index else Mark.START, behind)
         self._recent.clear()
         onset_ns = self.endpointer.onset_windows * WINDOW_MS * 1_000_000
         self._emit(Event.SPEECH_START, at - onset_ns)
+
+    def _end(self, *, sound_stopped: bool = False) -> None:
+        """End the utterance now, if there is one."""
+        if self.endpointer.is_open:
+            self._flush()
+        self._marks(self.endpointer.end(sound_stopped=sound_stopped), self.now())
 
     def _marks(self, marks: tuple[Mark, ...], at: int) -> None:
         for mark in marks:
             self.turns.mark(mark, self.now())
             self._emit(MARK_EVENTS[mark], at)
             self._publish()
-            self._put(np.empty(0, np.int16), self._windows, mark)
+            self._put(np.empty(0, np.int16), mark)
 
-    def _put(self, samples: Window, window: int, mark: Mark = Mark.NONE) -> None:
-        self.lane.speech.put(
+    def _put(self, samples: Window, mark: Mark = Mark.NONE, behind: int = 0) -> None:
+        """Write sound that was followed by `behind` samples and those that are pending."""
+        end = self._heard - len(self._pending) - behind
+        self._speech.put(
             samples,
-            first=window * INPUT_BLOCK,
-            rate=INPUT_RATE,
+            first=end - len(samples),
             turn=self.turns.turn,
             answer=self.turns.answer,
             mark=mark,
@@ -175,12 +245,14 @@ class TurnSession(Session):
     def _watch_the_clock(self) -> None:
         """Limits that hold even when no sound arrives."""
         now = self.now()
+        if len(self.lane.mic):  # sound that waits for room has not stopped
+            self._last_sound = now
         silence_limit = self._last_sound + int(self.config.input_timeout_s * 1e9)
-        if self.endpointer.phase is not Phase.QUIET and now >= silence_limit:
-            self._marks(self.endpointer.end(), now)
+        if self.endpointer.is_open and now >= silence_limit:
+            self._end(sound_stopped=True)
         self.turns.tick(now)
         dues = [self.turns.deadline]
-        if self.endpointer.phase is not Phase.QUIET:
+        if self.endpointer.is_open:
             dues.append(silence_limit)
         self.due = min((due for due in dues if due is not None), default=None)
 

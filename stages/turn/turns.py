@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from ringbuf import Mark
-from stages.messages import Played, Status, Words
+from stages.messages import End, Played, Status, Words
 from stages.outcome import Outcome
 
 UINT32 = 0xFFFF_FFFF
@@ -86,12 +86,13 @@ class Turns:
         if self._wordless and self.state is State.ANSWERING:
             self._finish(self._wordless)
 
-    def played(self, played: Played, status: Status, now: int) -> None:
-        """The edge's word on what was heard; `status` is the voice's."""
+    def played(self, played: Played, end: End, now: int) -> None:
+        """The edge's word on what was heard; `end` is the voice's on the newest answer it ended."""
         if self.state is not State.ANSWERING or played.answer != self.answer:
             return
         if played.final:
-            self._finish(SPOKEN[status])
+            whole = not played.failed and end.answer == played.answer
+            self._finish(SPOKEN[end.status] if whole else Outcome.FAILED)
         elif played.position > self._position:
             self._position = played.position
             self._deadline = now + self._patience_ns
@@ -102,7 +103,7 @@ class Turns:
             self._stop(Outcome.INTERRUPTED)
 
     def fail(self) -> None:
-        """A stage has died: whatever it was doing for this turn is lost."""
+        """Something broke: the turn ends, and nothing more of its answer is heard."""
         if self.state is not State.LISTENING:
             self._stop(Outcome.FAILED)
 

@@ -174,14 +174,19 @@ def children(pid: int) -> list[psutil.Process]:
         return []
 
 
+def words_of(program: psutil.Process) -> list[str]:
+    """Its command line; none if it is gone."""
+    try:
+        return program.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
 def stages_of(pid: int) -> dict[str, psutil.Process]:
     """The stage programs of a pipeline's program, by name."""
     found = {}
     for child in children(pid):
-        try:
-            words = child.cmdline()
-        except psutil.NoSuchProcess:
-            continue
+        words = words_of(child)
         if "stages.run" in words:
             found[words[words.index("--stage") + 1]] = child
     return found

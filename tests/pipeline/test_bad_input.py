@@ -106,12 +106,44 @@ ASKED_WRONG = {
 }
 
 
+@pytest.fixture(scope="module")
+def replays(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Started]]:
+    """Programs with scripted stages that play while the quick tests run, and at the same time."""
+    (desk / "old").mkdir()
+    (desk / "old" / "silence-1.wav").write_text("an answer of an earlier run")
+    full = tmp_path_factory.mktemp("full")
+    for name in ("one", "two"):
+        tone(full / f"{name}.wav", 0.5)
+    room_for_one = "size=60k"  # an answer takes 38 kB
+    started = {
+        "silence": start(
+            *("replay", "silence.wav", *SCRIPTED, "--json", "silence.json", "--out", "old"),
+            cwd=desk,
+        ),
+        "cut": start("replay", "cut.wav", *SCRIPTED, "--set", TINY, "--json", "c.json", cwd=desk),
+        "full": on_disk(
+            full, room_for_one, "replay", "one.wav", "two.wav", *SCRIPTED, "--out", "disk"
+        ),
+    }
+    for name in ("first", "second"):
+        asr = f'asr.options={{lines = ["I am the {name}."]}}'
+        results = ("--out", name, "--json", f"{name}.json")
+        started[name] = start(
+            "replay", "good.wav", *SCRIPTED, "--set", asr, "--set", TINY, *results, cwd=desk
+        )
+    with ExitStack() as stack:
+        for each in started.values():
+            stack.enter_context(each)
+        yield started
+
+
 @pytest.mark.parametrize(("clip", "parts"), CLIP_MISTAKES.values(), ids=CLIP_MISTAKES)
 def test_a_bad_clip_is_refused(clip: str, parts: list[str], desk: Path) -> None:
     """Also behind a good one: nothing is played before all are known to be good."""
     refused(voxring("replay", "good.wav", clip, cwd=desk), parts)
 
 
+@pytest.mark.usefixtures("replays")
 @pytest.mark.parametrize(("arguments", "parts"), ASKED_WRONG.values(), ids=ASKED_WRONG)
 def test_a_mistake_is_told_before_anything_starts(
     arguments: list[str], parts: list[str], desk: Path
@@ -146,33 +178,7 @@ def test_a_read_only_disk(tmp_path: Path) -> None:
     refused(finished, ["disk/answers cannot be written: Read-only file system"])
 
 
-# Replays with scripted stages. They run at the same time, which no test may notice.
-
-
-@pytest.fixture(scope="module")
-def replays(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Started]]:
-    """One program each."""
-    full = tmp_path_factory.mktemp("full")
-    for name in ("one", "two"):
-        tone(full / f"{name}.wav", 0.5)
-    room_for_one = "size=60k"  # an answer takes 38 kB
-    started = {
-        "silence": start("replay", "silence.wav", *SCRIPTED, "--json", "silence.json", cwd=desk),
-        "cut": start("replay", "cut.wav", *SCRIPTED, "--set", TINY, "--json", "c.json", cwd=desk),
-        "full": on_disk(
-            full, room_for_one, "replay", "one.wav", "two.wav", *SCRIPTED, "--out", "disk"
-        ),
-    }
-    for name in ("first", "second"):
-        asr = f'asr.options={{lines = ["I am the {name}."]}}'
-        results = ("--out", name, "--json", f"{name}.json")
-        started[name] = start(
-            "replay", "good.wav", *SCRIPTED, "--set", asr, "--set", TINY, *results, cwd=desk
-        )
-    with ExitStack() as stack:
-        for each in started.values():
-            stack.enter_context(each)
-        yield started
+# Replays with scripted stages, which have run meanwhile.
 
 
 def test_two_instances_at_once_both_answer(replays: dict[str, Started], desk: Path) -> None:
@@ -188,7 +194,9 @@ def test_two_instances_at_once_both_answer(replays: dict[str, Started], desk: Pa
 def test_silence_is_no_speech(replays: dict[str, Started], desk: Path) -> None:
     finished = replays["silence"].finish()
     assert finished.code == 0, finished.err
-    no_speech(turns(desk / "silence.json")[0])
+    (turn,) = turns(desk / "silence.json")
+    no_speech(turn)
+    assert turn["wav"] is None, "what lies there is of an earlier run"
     assert "no speech (nothing that was heard had words in it)" in finished.out
 
 
@@ -224,39 +232,44 @@ def test_a_full_disk_is_told_and_harms_no_other_turn(replays: dict[str, Started]
 # With the models that hear.
 
 
-@pytest.mark.models
-@pytest.mark.timeout(200)
-def test_every_format_of_a_question_is_heard_alike_and_noise_is_no_speech(tmp_path: Path) -> None:
-    """pipecat-ai/pipecat#3844 and #5114: telephony at twice its speed, stereo at half."""
+@pytest.fixture(scope="module")
+def heard(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """The question in several formats, and what is no question: turns by clip, of one replay."""
+    folder = tmp_path_factory.mktemp("formats")
     clip = load_clip(QUESTION)
     telephone = resample(clip.samples, clip.rate, 8_000)
-    studio = resample(clip.samples, clip.rate, 48_000)
-    soundfile.write(tmp_path / "16k.wav", clip.samples, clip.rate, subtype="PCM_16")
-    soundfile.write(tmp_path / "mulaw.wav", telephone, 8_000, subtype="ULAW")
-    soundfile.write(
-        tmp_path / "stereo.wav", studio[:, None].repeat(2, axis=1), 48_000, subtype="PCM_16"
-    )
-    soundfile.write(tmp_path / "24bit.wav", clip.samples, clip.rate, subtype="PCM_24")
-    silence(tmp_path / "silence.wav", 2.0)
-    noise(tmp_path / "white.wav", 2.0)
+    studio = resample(clip.samples, clip.rate, 48_000)[:, None].repeat(2, axis=1)
+    soundfile.write(folder / "16k.wav", clip.samples, clip.rate, subtype="PCM_16")
+    soundfile.write(folder / "mulaw.wav", telephone, 8_000, subtype="ULAW")
+    soundfile.write(folder / "stereo.wav", studio, 48_000, subtype="PCM_16")
+    soundfile.write(folder / "24bit.wav", clip.samples, clip.rate, subtype="PCM_24")
+    silence(folder / "silence.wav", 2.0)
+    noise(folder / "white.wav", 2.0)
     clips = ["16k.wav", "mulaw.wav", "stereo.wav", "24bit.wav", "silence.wav", "white.wav"]
-    finished = voxring("replay", *clips, *HEARING, "--json", "r.json", cwd=tmp_path)
+    recorded = [str(RECORDINGS / "noise.wav")] if RECORDINGS.is_dir() else []
+    finished = voxring("replay", *clips, *recorded, *HEARING, "--json", "r.json", cwd=folder)
     assert finished.code == 0, finished.err
-    heard = turns(tmp_path / "r.json")
-    assert [turn["clip"] for turn in heard] == clips
-    for turn in heard[:4]:
-        assert (turn["transcript"], turn["outcome"]) == (SPOKEN, "answered")
-    for turn in heard[4:]:
-        no_speech(turn)
+    return {turn["clip"]: turn for turn in turns(folder / "r.json")}
 
 
 @pytest.mark.models
-def test_recorded_noise_is_no_speech(recordings: Path, tmp_path: Path) -> None:
-    assert recordings == RECORDINGS
-    clip = str(recordings / "noise.wav")
-    finished = voxring("replay", clip, *HEARING, "--json", "r.json", cwd=tmp_path)
-    assert finished.code == 0, finished.err
-    no_speech(turns(tmp_path / "r.json")[0])
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("clip", ["16k.wav", "mulaw.wav", "stereo.wav", "24bit.wav"])
+def test_every_format_of_a_question_is_heard_alike(
+    clip: str, heard: dict[str, dict[str, Any]]
+) -> None:
+    """pipecat-ai/pipecat#3844 and #5114: telephony at twice its speed, stereo at half."""
+    assert (heard[clip]["transcript"], heard[clip]["outcome"]) == (SPOKEN, "answered")
+
+
+@pytest.mark.models
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("clip", ["silence.wav", "white.wav", "noise.wav"])
+def test_silence_and_noise_are_no_speech(clip: str, heard: dict[str, dict[str, Any]]) -> None:
+    """SYSTRAN/faster-whisper#1127: Whisper invents text for them, or crashes."""
+    if clip not in heard:
+        pytest.skip("needs the recordings folder beside the project")
+    no_speech(heard[clip])
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def words(text: str) -> str:
 
 
 def independent_transcript(wav: Path) -> str:
-    """Whisper base with beam 5: another model than the pipeline's, with faster-whisper's own code."""
+    """Whisper base, beam 5: another model than the pipeline's, with faster-whisper's own code."""
     from faster_whisper import WhisperModel
 
     model = WhisperModel(str(models.resolve("bundle:whisper-base")), cpu_threads=2)

@@ -224,7 +224,7 @@ def test_after_a_failure_the_next_turn_works(world):
     world.answer(1)
     world.run(60)
     world.session.fail(RuntimeError("broken"))
-    assert world.turn.played == Played(1, world.turn.played.position, True)
+    assert world.turn.played == Played(1, world.turn.played.position, True, failed=True)
     assert [c.payload for c in world.captions()] == [b"broken"]
     assert out.exists()
     world.order(world.clip(0.1), out=str(out))

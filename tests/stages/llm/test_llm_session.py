@@ -230,6 +230,35 @@ def test_the_cache_keeps_what_was_heard(bench):
     assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, 202, NEXT, 20, ASK, 211]
 
 
+def test_what_was_heard_is_remembered_though_a_later_word_says_nothing_of_it(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release(heard=2)
+    b.run()
+    b.lanes[AUDIO].played = Played(2, 0, True)
+    b.start()
+    b.bump()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, 202, NEXT, 20]
+
+
+def test_an_answer_that_never_began_to_sound_is_not_waited_for(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release()
+    b.start()
+    b.say([20])
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, JOIN, 20]
+
+
 def test_an_answer_that_was_never_released_was_never_heard(bench):
     b = bench()
     b.start()
@@ -363,9 +392,9 @@ def test_words_that_break_the_model_fail_the_turn_once_it_ends(bench):
 def test_a_failure_behind_which_more_lies_loses_nothing_of_it(bench):
     b = bench()
     b.start()
-    b.say(range(200))
-    b.mark(Kind.END, 200)
-    b.step()
+    with b.lanes[ASR].heard.together():
+        b.say(range(200))
+        b.mark(Kind.END, 200)
     b.run()
     assert [run[:2] for run in b.replies()] == [(Kind.FAILED, 1)]
 

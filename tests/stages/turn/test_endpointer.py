@@ -47,8 +47,22 @@ def test_a_voice_in_progress_may_be_less_sure_than_one_that_begins() -> None:
 
 
 def test_endless_speech_is_ended() -> None:
-    seen = marks([0.9] * 150)
-    assert seen[:3] == [(1, Mark.START), (99, Mark.SOFT_END), (99, Mark.RELEASE)]
+    assert marks([0.9] * 150) == [(1, Mark.START), (99, Mark.SOFT_END), (99, Mark.RELEASE)]
+
+
+def test_after_a_forced_end_a_pause_comes_before_the_next_utterance() -> None:
+    """Or the tail of the utterance would interrupt the answer to it."""
+    endless = [0.9] * 120
+    assert marks([*endless, *[0.0] * 2, *[0.9] * 20])[3:] == []
+    assert marks([*endless, *[0.0] * 3, *[0.9] * 20])[3:] == [(124, Mark.START)]
+
+
+def test_sound_that_stopped_is_a_pause() -> None:
+    endpointer = Endpointer(RULES)
+    for _ in range(3):
+        endpointer.window(0.9)
+    assert endpointer.end(sound_stopped=True) == (Mark.SOFT_END, Mark.RELEASE)
+    assert [endpointer.window(0.9) for _ in range(2)] == [(), (Mark.START,)]
 
 
 def test_onset_is_where_the_voice_began() -> None:
@@ -59,19 +73,22 @@ def test_onset_is_where_the_voice_began() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probabilities", "expected"),
+    ("probabilities", "expected", "phase"),
     [
-        ([], ()),
-        ([0.9] * 3, (Mark.SOFT_END, Mark.RELEASE)),
-        ([0.9] * 3 + [0.0] * 4, (Mark.RELEASE,)),
+        ([], (), Phase.QUIET),
+        ([0.9] * 3, (Mark.SOFT_END, Mark.RELEASE), Phase.SPENT),
+        ([0.9] * 3 + [0.0] * 4, (Mark.RELEASE,), Phase.QUIET),
+        ([0.9] * 110, (), Phase.SPENT),
     ],
 )
-def test_end_from_every_phase(probabilities: list[float], expected: tuple[Mark, ...]) -> None:
+def test_end_from_every_phase(
+    probabilities: list[float], expected: tuple[Mark, ...], phase: Phase
+) -> None:
     endpointer = Endpointer(RULES)
     for probability in probabilities:
         endpointer.window(probability)
     assert endpointer.end() == expected
-    assert endpointer.phase is Phase.QUIET
+    assert endpointer.phase is phase
     assert endpointer.end() == ()
 
 

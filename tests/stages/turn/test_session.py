@@ -1,17 +1,28 @@
 """The microphone of one lane, step by step, on shared memory and a clock of our own."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pipeline.config import TurnConfig
 from pipeline.errors import AudioError
 from ringbuf import Mark
 from stages.lane import Lane
-from stages.messages import Command, End, Played, Status, Words
+from stages.messages import (
+    Caption,
+    CaptionKind,
+    Command,
+    CommandAt,
+    End,
+    Played,
+    Status,
+    Words,
+)
+from stages.outcome import Outcome
 from stages.topology import INPUT_RATE
 from stages.turn.scripted import ScriptedDetector, ScriptedTurnOptions
 from stages.turn.session import TurnSession
@@ -30,28 +41,64 @@ class Bench:
     asr: Lane
     tts: Lane
     lane: Lane
+    control: Lane
     session: TurnSession
     now: int = 0
     fed: int = 0
 
     def hear(self, ms: int, level: int) -> None:
         for _ in range(ms // 20):
-            block = np.full(BLOCK, level, np.int16)
-            assert self.edge.mic.put(block, first=self.fed, rate=INPUT_RATE)
-            self.fed += BLOCK
+            self.feed(BLOCK, level)
             self.now += 20 * MS
             self.session.step()
+
+    def feed(self, samples: int, level: int, lost: int = 0) -> None:
+        """The edge writes, `turn` sleeps."""
+        self.fed += lost
+        block = np.full(samples, level, np.int16)
+        assert self.edge.mic.put(block, first=self.fed, rate=INPUT_RATE, lost=lost)
+        self.fed += samples
+
+    def command(self, command: Command, after: int | None = None) -> None:
+        """Give a command behind so many samples; None: what was fed."""
+        sample = self.fed if after is None else after
+        assert self.edge.commands.put(CommandAt(command, sample).pack())
 
     def marks(self) -> list[Mark]:
         with self.asr.speech.read() as batch:
             return [block.mark for block in batch if block.mark]
+
+    def speech(self) -> list[tuple[int, NDArray[np.int16]]]:
+        """Where each block begins, and its samples; as `asr` reads them."""
+        with self.asr.speech.read() as batch:
+            return [(block.first, block.samples.copy()) for block in batch]
+
+    def fill_speech(self) -> None:
+        """`asr` reads nothing any more."""
+        while self.lane.speech.put(np.empty(0, np.int16), first=0, rate=INPUT_RATE):
+            pass
+
+    def outcomes(self) -> list[Outcome]:
+        ring = self.control._lane.command("captions_turn")
+        captions = [Caption.unpack(message) for message in ring.read()]
+        return [Outcome(c.position) for c in captions if c.kind is CaptionKind.OUTCOME]
+
+
+def samples_of(speech: list[tuple[int, NDArray[np.int16]]]) -> NDArray[np.int16]:
+    return np.concatenate([samples for _, samples in speech])
+
+
+def ends_of(speech: list[tuple[int, NDArray[np.int16]]]) -> int:
+    first, samples = speech[-1]
+    return first + len(samples)
 
 
 @pytest.fixture
 def bench(make_lane: MakeLane) -> Bench:
     lane = make_lane("turn")
     config = TurnConfig(soft_end_ms=96, release_ms=320, answer_timeout_s=2)
-    made = Bench(make_lane("audio"), make_lane("asr"), make_lane("tts"), lane, None)  # type: ignore[arg-type]
+    edge, asr, tts, control = (make_lane(name) for name in ("audio", "asr", "tts", "control"))
+    made = Bench(edge, asr, tts, lane, control, None)  # type: ignore[arg-type]
     detector = ScriptedDetector(ScriptedTurnOptions())
     made.session = TurnSession(lane, detector, config, lambda: made.now)
     return made
@@ -68,6 +115,7 @@ def test_a_turn_from_first_sound_to_answered(bench: Bench) -> None:
     bench.edge.played = Played(1, 5, final=True)
     bench.session.step()
     assert bench.session.turns.deadline is None
+    assert bench.outcomes() == [Outcome.ANSWERED]
 
 
 def test_speech_begins_with_its_pre_roll_and_has_no_hole(bench: Bench) -> None:
@@ -125,18 +173,83 @@ def test_no_words_end_the_turn(bench: Bench) -> None:
 
 def test_commit_cancel_and_mute(bench: Bench) -> None:
     bench.hear(500, LOUD)
-    bench.edge.commands.put(Command.COMMIT.pack())
+    bench.command(Command.COMMIT)
     bench.session.step()
     assert bench.marks() == [Mark.START, Mark.SOFT_END, Mark.RELEASE]
-    bench.edge.commands.put(Command.CANCEL.pack())
+    bench.command(Command.CANCEL)
     bench.session.step()
     assert bench.edge.answer == 2
-    bench.edge.commands.put(Command.MUTE.pack())
+    bench.command(Command.MUTE)
     bench.hear(500, LOUD)
     assert bench.edge.turn == 1
-    bench.edge.commands.put(Command.UNMUTE.pack())
+    bench.command(Command.UNMUTE)
     bench.hear(500, LOUD)
     assert bench.edge.turn == 2
+
+
+def test_a_command_does_not_overtake_the_sound_before_it(bench: Bench) -> None:
+    for _ in range(25):
+        bench.feed(BLOCK, LOUD)
+    bench.command(Command.COMMIT)
+    bench.session.step()
+    speech = bench.speech()
+    assert len(samples_of(speech)) == ends_of(speech) == bench.fed == 25 * BLOCK
+    assert bench.edge.released == 1
+
+
+def test_a_command_waits_for_the_sound_before_it(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.command(Command.COMMIT, after=bench.fed + BLOCK)
+    bench.session.step()
+    assert bench.edge.released == 0
+    bench.hear(20, LOUD)
+    assert bench.edge.released == 1
+
+
+def test_a_command_applies_in_the_middle_of_a_block(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.command(Command.COMMIT, after=bench.fed + 100)
+    bench.hear(20, LOUD)
+    assert ends_of(bench.speech()) == bench.fed - BLOCK + 100
+
+
+def test_what_is_muted_is_silence_from_that_sample_on(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    muted_at = bench.fed + 100
+    bench.command(Command.MUTE, after=muted_at)
+    bench.hear(100, LOUD)
+    speech = bench.speech()
+    sound = samples_of(speech)
+    muted = sound[muted_at - speech[0][0] :]
+    assert sound[: -len(muted)].all()
+    assert not muted.any()
+
+
+def test_a_commit_without_speech_takes_no_sound_away(bench: Bench) -> None:
+    bench.hear(20, QUIET)
+    bench.command(Command.COMMIT)
+    bench.hear(500, LOUD)
+    first, _ = bench.speech()[0]
+    assert first == 0
+
+
+@pytest.mark.parametrize("ending", ["commit", "limit"])
+def test_the_tail_of_an_utterance_does_not_interrupt_its_answer(bench: Bench, ending: str) -> None:
+    bench.hear(500, LOUD)
+    if ending == "commit":
+        bench.command(Command.COMMIT)
+    else:
+        bench.session.endpointer.rules = replace(bench.session.endpointer.rules, max_turn_ms=600)
+    bench.hear(1000, LOUD)
+    assert bench.outcomes() == []
+    assert (bench.edge.turn, bench.edge.released) == (1, 1)
+    bench.speech()
+    bench.hear(200, QUIET)
+    pause = bench.fed
+    bench.hear(200, LOUD)
+    assert bench.outcomes() == [Outcome.INTERRUPTED]
+    first, _ = bench.speech()[0]
+    assert first >= pause - 200 * 16, "nothing of the tail is in the next turn"
 
 
 def test_sound_at_another_rate_is_refused(bench: Bench) -> None:
@@ -149,20 +262,111 @@ def test_sound_at_another_rate_is_refused(bench: Bench) -> None:
 def test_a_recogniser_that_lags_loses_no_sound(bench: Bench) -> None:
     """`speech` full: the microphone waits, and every sample arrives once there is room."""
     bench.hear(500, LOUD)
-    ring = bench.lane.speech
-    while ring.free():
-        ring.put(np.empty(0, np.int16), first=0, rate=INPUT_RATE)
+    before = bench.speech()
+    bench.fill_speech()
     bench.hear(100, LOUD)
-    assert len(bench.lane.mic) == 5
+    assert len(bench.lane.mic) > 2
     bench.asr.speech.skip()
     bench.session.step()
     assert len(bench.lane.mic) == 0
+    missing = bench.speech()
+    assert missing[0][0] == ends_of(before)
+    assert len(samples_of(missing)) == ends_of(missing) - ends_of(before)
+
+
+def test_a_full_ring_loses_no_mark(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.fill_speech()
+    bench.command(Command.COMMIT)
+    bench.session.step()
+    bench.asr.speech.skip()
+    bench.session.step()
+    assert bench.marks() == [Mark.SOFT_END, Mark.RELEASE]
+
+
+def test_sound_that_waits_for_room_has_not_stopped(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.fill_speech()
+    bench.hear(2000, LOUD)
+    assert bench.edge.released == 0
+
+
+def test_lost_sound_does_not_shift_what_comes_after_it(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.hear(520, LOUD)
+    bench.speech()
+    gap = bench.fed
+    bench.feed(BLOCK, LOUD, lost=1000)
+    bench.hear(200, LOUD)
+    speech = bench.speech()
+    firsts = [first for first, _ in speech]
+    assert gap + 1000 in firsts
+    assert not any(gap <= first < gap + 1000 for first in firsts)
+    assert "1000 samples of the microphone were lost" in caplog.text
+
+
+def test_pre_roll_does_not_reach_across_lost_sound(bench: Bench) -> None:
+    bench.hear(500, QUIET)
+    bench.feed(BLOCK, QUIET, lost=1000)
+    behind = bench.fed - BLOCK
+    bench.hear(200, LOUD)
+    assert bench.speech()[0][0] == behind
+
+
+def test_the_end_of_an_answer_counts_though_the_next_turn_begins_in_the_same_step(
+    bench: Bench,
+) -> None:
+    bench.hear(500, LOUD)
+    bench.hear(400, QUIET)
+    bench.tts.voice_end = End(1, 10, Status.OK)
+    bench.edge.played = Played(1, 5, final=True)
+    for _ in range(10):
+        bench.feed(BLOCK, LOUD)
+    bench.session.step()
+    assert bench.edge.turn == 2
+    assert bench.outcomes() == [Outcome.ANSWERED]
+
+
+def test_an_answer_that_the_edge_gives_up_has_failed(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.hear(200, QUIET)
+    bench.tts.voice_end = End(1, 10, Status.OK)
+    bench.edge.played = Played(1, 0, final=True, failed=True)
+    bench.session.step()
+    assert bench.outcomes() == []
+    bench.now = bench.session.due or 0  # the release comes with the clock: no step follows it
+    bench.session.step()
+    assert bench.outcomes() == [Outcome.FAILED]
 
 
 def test_failing_ends_the_turn_and_the_next_one_works(bench: Bench) -> None:
     bench.hear(500, LOUD)
     bench.session.fail(RuntimeError("bad block"))
-    assert bench.marks() == [Mark.START, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == [Mark.START, Mark.RELEASE]
     bench.hear(400, QUIET)
     bench.hear(500, LOUD)
     assert bench.edge.turn == 2
+    assert bench.outcomes() == [Outcome.FAILED]
+
+
+@pytest.mark.parametrize("pause", [0, 200, 400])
+def test_nothing_of_a_failed_turn_is_spoken_after_it(bench: Bench, pause: int) -> None:
+    bench.hear(500, LOUD)
+    bench.hear(pause, QUIET)
+    bench.session.fail(RuntimeError("bad block"))
+    assert bench.outcomes() == [Outcome.FAILED]
+    assert bench.edge.answer == 2
+    assert bench.edge.released in (0, 1)
+
+
+def test_behind_a_bad_block_everything_is_heard(bench: Bench) -> None:
+    bench.edge.mic.put(np.zeros(160, np.int16), first=0, rate=8000)
+    for _ in range(10):
+        bench.feed(BLOCK, LOUD)
+    with pytest.raises(AudioError) as caught:
+        bench.session.step()
+    bench.session.fail(caught.value)
+    assert bench.session.due == 0
+    bench.session.step()
+    assert bench.edge.turn == 1

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringbuf import Mark
-from stages.messages import Played, Status, Words
+from stages.messages import End, Played, Status, Words
 from stages.outcome import Outcome
 from stages.turn.turns import Ending, State, Turns
 
@@ -16,6 +16,10 @@ def spoken(turn: int = 0, answer: int = 0) -> Turns:
     turns.mark(Mark.START, 0)
     turns.mark(Mark.SOFT_END, 0)
     return turns
+
+
+def end(status: Status, answer: int = 1) -> End:
+    return End(answer, 9, status)
 
 
 def released() -> Turns:
@@ -39,23 +43,47 @@ def test_going_on_makes_the_prepared_answer_stale() -> None:
 
 def test_an_answer_played_to_its_end() -> None:
     turns = released()
-    turns.played(Played(1, 5, final=False), Status.OK, 10)
+    turns.played(Played(1, 5, final=False), end(Status.OK), 10)
     assert turns.endings == []
-    turns.played(Played(1, 9, final=True), Status.OK, 20)
+    turns.played(Played(1, 9, final=True), end(Status.OK), 20)
     assert turns.endings == [Ending(1, 1, Outcome.ANSWERED)]
     assert turns.deadline is None
 
 
 def test_an_empty_reply_ends_its_turn() -> None:
     turns = released()
-    turns.played(Played(1, 0, final=True), Status.EMPTY, 10)
+    turns.played(Played(1, 0, final=True), end(Status.EMPTY), 10)
     assert turns.endings == [Ending(1, 1, Outcome.EMPTY)]
 
 
 def test_a_failed_answer() -> None:
     turns = released()
-    turns.played(Played(1, 3, final=True), Status.FAILED, 10)
+    turns.played(Played(1, 3, final=True), end(Status.FAILED), 10)
     assert turns.endings == [Ending(1, 1, Outcome.FAILED)]
+
+
+def test_an_answer_that_the_edge_gave_up_has_failed() -> None:
+    for last in (end(Status.OK), end(Status.OK, answer=0)):
+        turns = released()
+        turns.played(Played(1, 3, final=True, failed=True), last, 10)
+        assert turns.endings == [Ending(1, 1, Outcome.FAILED)]
+
+
+def test_the_end_of_another_answer_says_nothing_of_this_one() -> None:
+    turns = released()
+    turns.played(Played(1, 3, final=True), end(Status.OK, answer=0), 10)
+    assert turns.endings == [Ending(1, 1, Outcome.FAILED)]
+
+
+def test_failing_ends_the_turn_and_makes_its_answer_stale() -> None:
+    for begun in (spoken, released):
+        turns = begun()
+        turns.fail()
+        assert turns.endings == [Ending(1, 1, Outcome.FAILED)]
+        assert turns.answer == 2
+        assert turns.deadline is None
+        turns.fail()
+        assert len(turns.endings) == 1
 
 
 def test_no_words_before_and_after_release() -> None:
@@ -97,7 +125,7 @@ def test_cancel_makes_the_answer_stale() -> None:
 def test_an_answer_that_makes_no_progress_times_out_and_a_slow_one_does_not() -> None:
     turns = released()
     turns.tick(PATIENCE - 1)
-    turns.played(Played(1, 1, final=False), Status.OK, PATIENCE - 1)
+    turns.played(Played(1, 1, final=False), end(Status.OK), PATIENCE - 1)
     turns.tick(PATIENCE + 1)
     assert turns.endings == []
     turns.tick(2 * PATIENCE)
@@ -123,7 +151,7 @@ def test_any_order_of_events_ends_each_turn_exactly_once(data: st.DataObject) ->
     turns, now, begun = Turns(0, 0, 0, PATIENCE), 0, 0
     for _ in range(data.draw(st.integers(0, 40))):
         now += data.draw(st.integers(0, 1500))
-        match data.draw(st.sampled_from(["mark", "words", "played", "cancel", "tick"])):
+        match data.draw(st.sampled_from(["mark", "words", "played", "cancel", "fail", "tick"])):
             case "mark":
                 mark = data.draw(st.sampled_from(MARKS[turns.state]))
                 begun += mark is Mark.START
@@ -133,9 +161,11 @@ def test_any_order_of_events_ends_each_turn_exactly_once(data: st.DataObject) ->
                 turns.words(Words(turns.turn, number, 0, data.draw(st.sampled_from(Status))))
             case "played":
                 played = Played(data.draw(st.integers(0, 5)), 1, data.draw(st.booleans()))
-                turns.played(played, data.draw(st.sampled_from(Status)), now)
+                turns.played(played, end(data.draw(st.sampled_from(Status)), played.answer), now)
             case "cancel":
                 turns.cancel()
+            case "fail":
+                turns.fail()
             case "tick":
                 turns.tick(now)
         open_turn = turns.state is not State.LISTENING

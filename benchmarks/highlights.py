@@ -1,0 +1,83 @@
+"""The few figures that stand in the README, and the lines of a replay, from committed results."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.command import figure
+from benchmarks.result import Result
+
+RECORDING = Path(__file__).parent / "results" / "replay.txt"
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """One line of the README's table.
+
+    Attributes:
+        result: name of the result's file.
+        metrics: shown one after the other.
+        form: how, with a place for each.
+    """
+
+    what: str
+    result: str
+    metrics: tuple[str, ...]
+    form: str
+
+
+HIGHLIGHTS = (
+    Highlight(
+        "first audio after the end of speech, p50 / p95 / max",
+        "first_audio",
+        ("first_audio_p50_ms", "first_audio_p95_ms", "first_audio_max_ms"),
+        "{} / {} / {} ms",
+    ),
+    Highlight(
+        "the same if no answer is prepared before the turn is over",
+        "no_speculation",
+        ("first_audio_p50_ms", "first_audio_p95_ms", "first_audio_max_ms"),
+        "{} / {} / {} ms",
+    ),
+    Highlight(
+        "one token between two sleeping programs, p50 (`multiprocessing.SimpleQueue`)",
+        "ring",
+        ("token_p50_us", "simplequeue_p50_us"),
+        "{} µs ({})",
+    ),
+    Highlight("from start to ready, models in the cache", "idle", ("ready_s",), "{} s"),
+    Highlight("memory of all programs together (PSS)", "idle", ("memory_mib",), "{} MiB"),
+    Highlight(
+        "processor while nobody is connected / one lane hears room tone",
+        "idle",
+        ("idle_cpu_percent", "listening_cpu_percent"),
+        "{} / {} % of one core",
+    ),
+)
+
+
+def highlights(results: Mapping[str, Result]) -> str:
+    """The README's table, as Markdown; lines without a result are left out."""
+    lines = ["| what | measured | n |", "|---|---|---|"]
+    for line in HIGHLIGHTS:
+        if (result := results.get(line.result)) is not None:
+            values = (figure(result.metrics[name]) for name in line.metrics)
+            lines.append(f"| {line.what} | {line.form.format(*values)} | {result.n} |")
+    return "\n".join([*lines, "", hardware(results)])
+
+
+def hardware(results: Mapping[str, Result]) -> str:
+    """What the figures were taken on."""
+    if (result := results.get("first_audio")) is None:
+        return "No result is committed yet."
+    machine, load = result.machine, result.load
+    clips = ", ".join(result.settings.get("clips", []))
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, no GPU; default configuration; clips "
+        f"{clips}; load average {load['before'][0]} before and {load['after'][0]} after."
+    )
+
+
+def recording() -> str:
+    """What `voxring replay` printed for the shipped question."""
+    return f"```text\n{RECORDING.read_text(encoding='utf-8').rstrip()}\n```"

@@ -1,0 +1,112 @@
+"""Captions to texts: any splits and revisions give the text of the ids that stand at the end."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions import Captions
+from pipeline.events import ClipEnded, Fault, ReplyText, UserText
+from pipeline.tokenizer import ByteVocabulary
+from stages.messages import Caption, CaptionKind
+from stages.outcome import Outcome
+
+HEARD, REPLY = CaptionKind.HEARD, CaptionKind.REPLY
+
+
+def caption(
+    kind: CaptionKind, position: int, ids: bytes, turn: int = 1, answer: int = 1
+) -> Caption:
+    """An id of the vocabulary of these tests is a byte of UTF-8."""
+    payload = np.frombuffer(ids, np.uint8).astype("<i4").tobytes()
+    return Caption(kind, turn, answer, position, payload)
+
+
+def captions() -> Captions:
+    return Captions(ByteVocabulary())
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufffd"))
+
+
+@st.composite
+def tellings(draw: st.DrawFn) -> tuple[str, list[tuple[int, bytes]]]:
+    """A text, and (position, bytes) that tell it with wrong tails that are revised later."""
+    text = draw(texts)
+    final = text.encode()
+    told, steps = 0, []
+    while told < len(final) or not steps:
+        right = draw(st.integers(0, min(7, len(final) - told)))
+        wrong = draw(st.binary(max_size=5))
+        steps.append((told, final[told : told + right] + wrong))
+        told += right
+    steps.append((len(final), b""))  # the last word: nothing stands behind the end
+    return text, steps
+
+
+@given(tellings(), st.sampled_from([HEARD, REPLY]))
+def test_any_splits_and_revisions_give_the_final_text(
+    telling: tuple[str, list[tuple[int, bytes]]], kind: CaptionKind
+) -> None:
+    text, steps = telling
+    mine = captions()
+    events = mine.take(caption(kind, position, ids) for position, ids in steps)
+    assert (mine.transcript(1) if kind is HEARD else mine.reply(1)) == text
+    last = UserText(1, text) if kind is HEARD else ReplyText(1, 1, text)
+    assert events[-1] == last
+    assert len(events) == len(steps)
+
+
+@given(texts, texts, st.data())
+def test_turns_and_answers_do_not_mix(one: str, two: str, data: st.DataObject) -> None:
+    """Id by id, the two in any order."""
+    queues = [
+        [caption(HEARD, i, bytes([b]), turn=turn) for i, b in enumerate(text.encode())]
+        + [caption(REPLY, i, bytes([b]), answer=turn) for i, b in enumerate(text.encode())]
+        for turn, text in ((1, one), (2, two))
+    ]
+    mine = captions()
+    while any(queues):
+        queue = data.draw(st.sampled_from([queue for queue in queues if queue]))
+        mine.take([queue.pop(0)])
+    assert [mine.transcript(1), mine.transcript(2)] == [one, two]
+    assert [mine.reply(1), mine.reply(2)] == [one, two]
+
+
+def test_a_character_in_pieces_is_shown_when_it_is_whole() -> None:
+    """huggingface/text-generation-inference#131: no replacement characters on the way."""
+    mine = captions()
+    shown = [
+        event.text
+        for position, byte in enumerate("né🔥".encode())
+        for event in mine.take([caption(REPLY, position, bytes([byte]))])
+        if isinstance(event, ReplyText)
+    ]
+    assert shown == ["n", "n", "né", "né", "né", "né", "né🔥"]
+
+
+def test_an_answer_that_was_dropped_leaves_the_next_one_alone() -> None:
+    mine = captions()
+    mine.take([caption(REPLY, 0, b"In vain", answer=1), caption(REPLY, 0, b"Yes", answer=2)])
+    assert mine.reply(2) == "Yes"
+
+
+def test_what_was_told_is_forgotten_and_what_comes_is_kept() -> None:
+    mine = captions()
+    mine.take([caption(HEARD, 0, b"one", turn=1), caption(HEARD, 0, b"two", turn=2)])
+    mine.take([caption(REPLY, 0, b"a", answer=1), caption(REPLY, 0, b"b", answer=2)])
+    mine.take([caption(REPLY, 0, b"c", answer=3)])
+    mine.forget(turn=1, answer=2)
+    assert (mine.transcript(1), mine.transcript(2)) == ("", "two")
+    assert (mine.reply(1), mine.reply(2), mine.reply(3)) == ("", "", "c")
+
+
+def test_the_other_kinds() -> None:
+    told = captions().take(
+        [
+            Caption(CaptionKind.ERROR, turn=3, payload=b"llm: no"),
+            Caption(CaptionKind.CLIP),
+            Caption(CaptionKind.CLIP, payload=b"clip.wav is empty"),
+            Caption(CaptionKind.OUTCOME, turn=3, position=Outcome.FAILED),
+        ]
+    )
+    assert told == [Fault(3, "llm: no"), ClipEnded(""), ClipEnded("clip.wav is empty")]

@@ -1,0 +1,157 @@
+"""The loop of a stage: an error in one lane stays there, whatever else goes wrong with it."""
+
+import os
+
+import pytest
+
+from ringbuf import Arena, BellPipe
+from stages.messages import Caption, CaptionKind
+from stages.runner import OPEN_FAILED, Runner
+from stages.stage import Session, Stage
+from stages.topology import ASR, CONTROL, topology
+
+
+class Broken(Session):
+    """Raises where it is told to."""
+
+    def __init__(self, lane, wrong):
+        super().__init__(lane)
+        self.wrong = wrong
+        self.log = []
+
+    def step(self):
+        self.log.append("step")
+        if "step" in self.wrong:
+            raise RuntimeError("step")
+
+    def fail(self, error):
+        self.log.append(f"fail {error}")
+        super().fail(error)
+        if "fail" in self.wrong:
+            raise RuntimeError("fail")
+
+    def close(self):
+        self.log.append("close")
+        if "close" in self.wrong:
+            raise RuntimeError("close")
+
+
+class BrokenStage(Stage):
+    name = ASR
+
+    def __init__(self):
+        self.wrong = {}  # by lane, what raises in its sessions
+        self.opened = []
+        self.batch_raises = False
+
+    def open(self, lane):
+        wrong = self.wrong.get(lane.number, ())
+        if "open" in wrong:
+            raise RuntimeError("open")
+        self.opened.append(Broken(lane, wrong))
+        return self.opened[-1]
+
+    def step(self, sessions, failed):
+        if self.batch_raises:
+            raise RuntimeError("batch")
+        super().step(sessions, failed)
+
+
+class World:
+    def __init__(self):
+        layout = topology(lanes=2, context=256)
+        self.bells = {name: BellPipe.create() for name in layout.processes}
+        self.control = Arena.create(layout, CONTROL, self.bells)
+        self.arena = Arena.attach(os.dup(self.control.fd), ASR, self.bells)
+        self.stage = BrokenStage()
+        self.now = 10**9
+        self.runner = Runner(self.stage, self.arena, lambda: self.now)
+
+    def session(self, number, value):
+        """Control opens (odd) or closes (even) a conversation; its ack."""
+        lane = self.control.lane(number)
+        lane.set("session", value)
+        self.runner.turn_over([number])
+        return lane.get("ack_asr")
+
+    def errors(self, number):
+        messages = self.control.lane(number).command("captions_asr").read()
+        captions = [Caption.unpack(message) for message in messages]
+        assert all(caption.kind is CaptionKind.ERROR for caption in captions)
+        return [caption.payload.decode() for caption in captions]
+
+    def close(self):
+        for arena in (self.arena, self.control):
+            arena.close()
+        for bell in self.bells.values():
+            bell.close()
+
+
+@pytest.fixture
+def world():
+    made = World()
+    yield made
+    made.close()
+
+
+def test_an_error_is_told_and_the_other_lane_does_not_notice(world):
+    world.stage.wrong[0] = {"step"}
+    for number in (0, 1):
+        assert world.session(number, 1) == 1
+    bad, good = world.stage.opened
+    assert bad.log == ["step", "fail step"]
+    assert good.log == ["step"]
+    assert (world.errors(0), world.errors(1)) == (["asr: step"], [])
+    world.runner.turn_over([0, 1])
+    assert bad.log[2:] == ["step", "fail step"], "the session goes on"
+
+
+def test_a_session_that_cannot_fail_is_replaced(world, caplog):
+    world.stage.wrong[0] = {"step", "fail", "close"}
+    world.session(0, 1)
+    first, second = world.stage.opened
+    assert first.log == ["step", "fail step", "close"]
+    assert world.runner.sessions == {0: second}
+    assert "begins anew" in caplog.text
+
+
+def test_a_session_that_cannot_be_replaced_is_told_and_the_stage_lives(world):
+    world.session(0, 1)
+    world.session(1, 1)
+    world.stage.opened[0].wrong = {"step", "fail"}
+    world.stage.wrong[0] = {"open"}
+    world.runner.turn_over([0])
+    world.runner.turn_over([0, 1])
+    assert world.errors(0) == ["asr: step", "asr: open"]
+    assert list(world.runner.sessions) == [1]
+    world.stage.wrong[0] = set()
+    assert world.session(0, 2) == 2
+    assert world.session(0, 3) == 3, "the next conversation finds the lane in order"
+
+
+def test_a_session_that_cannot_close_is_dropped_all_the_same(world):
+    world.stage.wrong[0] = {"close"}
+    assert world.session(0, 1) == 1
+    assert world.session(0, 2) == 2
+    assert world.runner.sessions == {}
+
+
+def test_a_batch_that_raises_fails_every_lane_in_it(world):
+    world.session(0, 1)
+    world.session(1, 1)
+    world.stage.batch_raises = True
+    world.runner.turn_over([0, 1])
+    assert [session.log[-1] for session in world.stage.opened] == ["fail batch"] * 2
+
+
+def test_a_conversation_that_cannot_open_is_refused(world):
+    world.stage.wrong[0] = {"open"}
+    assert world.session(0, 1) == 1 | OPEN_FAILED
+    assert world.errors(0) == ["asr: open"]
+
+
+def test_by_default_a_failed_session_waits_for_what_comes_next(world):
+    session = Session(world.runner._lane(0))
+    session.due = 5
+    session.fail(RuntimeError("step"))
+    assert session.due is None
