@@ -24,6 +24,6 @@ EXPLANATIONS = {
     Outcome.INTERRUPTED: "the user spoke, or cancelled, before the answer was played to its end",
     Outcome.EMPTY: "the language model had nothing to say",
     Outcome.NO_SPEECH: "nothing that was heard had words in it",
-    Outcome.FAILED: "a stage reported an error; what was complete before it was played",
+    Outcome.FAILED: "a stage reported an error; what was complete before it may have been played",
     Outcome.TIMED_OUT: "no answer came within the time that the configuration allows",
 }

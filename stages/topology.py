@@ -59,9 +59,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO,)),
             WordSpec("hold", TURN, (AUDIO,)),
-            WordSpec(
-                "reply_end", LLM
-            ),  # for whoever looks at a lane; the voice reads it in `reply`
+            WordSpec("reply_end", LLM),  # wakes nobody: for control, or whoever looks at a lane
             WordSpec("voice_end", TTS, (AUDIO,)),
             WordSpec("played", AUDIO, (TURN, LLM)),
         ),
