@@ -91,6 +91,11 @@ class Pipeline:
         processes = self._supervisor.processes if self._supervisor else {}
         return {name: process.pid for name, process in processes.items()}
 
+    @property
+    def away(self) -> frozenset[str]:
+        """Stages that have died and are being started again."""
+        return frozenset(self._supervisor.away if self._supervisor else ())
+
     async def open(self) -> ClientLane:
         """Begin a conversation.
 

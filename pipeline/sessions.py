@@ -118,6 +118,8 @@ class Sessions:
         changed = self._changed[lane.number] = asyncio.Event()
         deadline = time.monotonic() + timeout
         while not done():
+            if self._supervisor.away.intersection(self._late(lane)):
+                deadline = time.monotonic() + timeout  # it follows when it is back
             left = deadline - time.monotonic()
             if left <= 0:
                 raise SessionError(

@@ -30,6 +30,7 @@ class Supervisor:
         arena: this process's view of the shared memory.
         failure: set when a stage has died too often, or the pipeline has ended.
         on_death, on_back: told when a stage has died (with the cause) and when it is ready again.
+        away: stages that have died and are not back yet.
     """
 
     def __init__(self, config: Config, on_progress: Progress) -> None:
@@ -46,6 +47,7 @@ class Supervisor:
         self.processes: dict[str, Process] = {}
         self.on_death: Callable[[str, str], None] = lambda stage, cause: None
         self.on_back: Callable[[str], None] = lambda stage: None
+        self.away: set[str] = set()
         self._on_progress = on_progress
         self._lifeline, self._lifeline_end = os.pipe()
         self._watch: asyncio.Task[None] | None = None
@@ -177,9 +179,17 @@ class Supervisor:
             lambda: self._start_stage(stage),
             lambda: bell.beat,
             self.config.pipeline,
-            lambda stage, cause: self.on_death(stage, cause),
-            lambda stage: self.on_back(stage),
+            self._stage_died,
+            self._stage_back,
         )
+
+    def _stage_died(self, stage: str, cause: str) -> None:
+        self.away.add(stage)
+        self.on_death(stage, cause)
+
+    def _stage_back(self, stage: str) -> None:
+        self.away.discard(stage)
+        self.on_back(stage)
 
     def _fail(self, error: VoxringError) -> None:
         if not self.failure.done():

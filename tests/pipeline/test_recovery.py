@@ -1,6 +1,5 @@
 """Stages that die or hang under a conversation, and are back: for real, with signals."""
 
-import asyncio
 import os
 import signal
 import time
@@ -15,9 +14,8 @@ from pipeline.events import Fault, ReplyText, TurnEnded
 from pipeline.pipeline import Pipeline
 from stages.outcome import Outcome
 from stages.topology import STAGES
-from tests.pipeline.running import run, tone, until_turn_ended
+from tests.pipeline.running import BACK_S, back, run, tone, until_turn_ended
 
-BACK_S = 10.0
 LONG = f'llm.options={{replies = ["{"All work and no play. " * 8}"], ids_per_s = 100}}'
 QUICK = "tts.options={tone_ms = 40}"
 
@@ -26,17 +24,6 @@ def listening(*overrides: str) -> Config:
     """Scripted stages whose user speaks whenever a clip is loud."""
     path = builtin_configs()["scripted"]
     return load_config(path, ["turn.release_ms=256", QUICK, *overrides], cores=2)
-
-
-async def back(pipeline: Pipeline, stage: str, old: int) -> None:
-    """Wait until a stage runs again, as another program."""
-    supervisor = pipeline._supervisor
-    assert supervisor
-    async with asyncio.timeout(BACK_S):
-        while (process := supervisor.processes[stage]).pid == old or not process.ready.done():
-            await asyncio.sleep(0.02)
-    process.ready.result()
-    await asyncio.sleep(0.1)  # for the lanes to be opened again
 
 
 async def ask(lane: ClientLane, clip: Path) -> TurnEnded:
@@ -115,7 +102,7 @@ def test_a_stage_that_dies_too_often_is_given_up_with_one_clear_line() -> None:
                 await back(pipeline, "asr", old)
         await until_turn_ended(lane)
 
-    with pytest.raises(StageError, match="stage asr was killed by SIGKILL.*, 3 times within 60 s"):
+    with pytest.raises(StageError, match=r"stage asr was killed by SIGKILL.*, 3 times within 60 s"):
         run(work, listening("pipeline.restarts=2"))
 
 
