@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, SessionError, VoxringError
-from pipeline.events import Event, TurnEnded
+from pipeline.events import ClipEnded, Event, Fault, TurnEnded
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
 from ringbuf import Lane, MessageTooLong
@@ -53,6 +53,7 @@ class ClientLane:
         self._close = close
         self._first_turn = lane.get("turn")
         self._ended = 0
+        self._clips = 0  # ordered and not ended
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
 
@@ -84,6 +85,7 @@ class ClientLane:
             raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
         self._put("orders", order.pack(), "too many clips are waiting to be played")
+        self._clips += 1
 
     async def feed(self, samples: NDArray[np.int16]) -> None:
         """Say something into the microphone (edge "client").
@@ -180,10 +182,29 @@ class ClientLane:
         outcomes = self._read(TURN)  # first: what led to an outcome is then there to be read
         others = [c for stage in (AUDIO, ASR, LLM, TTS) for c in self._read(stage)]
         for event in self._captions.take([*others, *outcomes]):
-            self.tell(event)
+            if isinstance(event, ClipEnded):
+                self._tell_clip(event)
+            else:
+                self.tell(event)
         for caption in outcomes:
             if caption.kind is CaptionKind.OUTCOME:
                 self._turn_ended(caption)
+
+    def lost(self, stage: str, cause: str) -> None:
+        """A stage has died: `turn` ends what was running, and the program is told."""
+        self._end_turn()
+        message = f"stage {stage} {cause}; it is started again"
+        self.tell(Fault(self.lane.get("turn"), message))
+        if stage == AUDIO:
+            while self._clips:
+                self._tell_clip(ClipEnded(message))
+
+    def back(self) -> None:
+        """A stage is back: what was said while it was away is lost to it."""
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        self.lane.set("faults", self.lane.get("faults") + 1)
 
     def tell(self, event: Event | VoxringError) -> None:
         """Queue something for the program."""
@@ -214,6 +235,12 @@ class ClientLane:
                 raise AudioError(trouble, "Wait for what was asked before")
         except MessageTooLong as error:
             raise AudioError(str(error), "Shorten it") from error
+
+    def _tell_clip(self, event: ClipEnded) -> None:
+        """A clip ends once: by itself, or with the edge that played it."""
+        if self._clips:
+            self._clips -= 1
+            self.tell(event)
 
     def _read(self, stage: str) -> list[Caption]:
         messages = self.lane.command(f"captions_{stage}").read()

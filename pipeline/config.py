@@ -141,7 +141,9 @@ class PipelineConfig(Frozen):
         lanes: conversations at once.
         ready_timeout_s: a stage that is not ready by then has failed; downloads count.
         open_timeout_s: a conversation that is not open by then has failed.
-        hang_timeout_s: a stage without a sign of life for so long has failed.
+        hang_timeout_s: a stage without a sign of life for so long is killed.
+        restarts: deaths of a stage within the window that are forgiven; 0: the first is the end.
+        restart_window_s: that window.
         log_level: of the stage programs.
     """
 
@@ -149,6 +151,8 @@ class PipelineConfig(Frozen):
     ready_timeout_s: float = Field(600.0, gt=0)
     open_timeout_s: float = Field(10.0, gt=0)
     hang_timeout_s: float = Field(15.0, gt=0)
+    restarts: int = Field(5, ge=0)
+    restart_window_s: float = Field(60.0, gt=0)
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
 
 

@@ -70,6 +70,8 @@ class Pipeline:
             await self._stop()
             raise
         supervisor.failure.add_done_callback(self._ended)
+        supervisor.on_death = self._stage_died
+        supervisor.on_back = self._stage_back
         return self
 
     async def __aexit__(
@@ -88,6 +90,11 @@ class Pipeline:
         """Process id of each stage that is a program."""
         processes = self._supervisor.processes if self._supervisor else {}
         return {name: process.pid for name, process in processes.items()}
+
+    @property
+    def away(self) -> frozenset[str]:
+        """Stages that have died and are being started again."""
+        return frozenset(self._supervisor.away if self._supervisor else ())
 
     async def open(self) -> ClientLane:
         """Begin a conversation.
@@ -159,6 +166,15 @@ class Pipeline:
         dropped = sum(ring.dropped for ring in self._rings)
         lost, self._lost = dropped - self._lost, dropped
         return self._collector.finish(lane, turn, answer, outcome, lost)
+
+    def _stage_died(self, stage: str, cause: str) -> None:
+        for lane in self._lanes.values():
+            lane.lost(stage, cause)
+
+    def _stage_back(self, stage: str) -> None:
+        self._sessions.wake(stage)
+        for lane in self._lanes.values():
+            lane.back()
 
     def _ended(self, failure: asyncio.Future[None]) -> None:
         """A stage has died, or the pipeline is over: tell everyone who waits."""

@@ -40,6 +40,11 @@ class Sessions:
         if number in self._changed:
             self._changed[number].set()
 
+    def wake(self, stage: str) -> None:
+        """A stage is back: it is to look at every lane that was ever used."""
+        for number in self._lanes:
+            self._arena.bell_of(stage).ring(number)
+
     async def open(self) -> Lane:
         """Claim a free lane and wait until every stage has opened it.
 
@@ -113,6 +118,8 @@ class Sessions:
         changed = self._changed[lane.number] = asyncio.Event()
         deadline = time.monotonic() + timeout
         while not done():
+            if self._supervisor.away.intersection(self._late(lane)):
+                deadline = time.monotonic() + timeout  # it follows when it is back
             left = deadline - time.monotonic()
             if left <= 0:
                 raise SessionError(

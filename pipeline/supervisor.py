@@ -3,12 +3,12 @@
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from pipeline.config import Config
 from pipeline.errors import SessionError, StageError, VoxringError
+from pipeline.keeper import Keeper
 from pipeline.process import Process, Progress, interpreter
 from pipeline.version import VERSION
 from ringbuf import VERSION as LAYOUT_VERSION
@@ -16,7 +16,6 @@ from ringbuf import Arena, BellPipe
 from stages.topology import AUDIO, CONTROL, STAGES, topology
 
 T = TypeVar("T")
-WATCH_S = 1.0
 TERMINATE_S = 0.7  # for programs to end by themselves; Ctrl-C ends everything within 2 s
 
 
@@ -29,7 +28,9 @@ class Supervisor:
 
     Attributes:
         arena: this process's view of the shared memory.
-        failure: set when a program that was ready has died or hangs.
+        failure: set when a stage has died too often, or the pipeline has ended.
+        on_death, on_back: told when a stage has died (with the cause) and when it is ready again.
+        away: stages that have died and are not back yet.
     """
 
     def __init__(self, config: Config, on_progress: Progress) -> None:
@@ -44,6 +45,9 @@ class Supervisor:
             raise
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.processes: dict[str, Process] = {}
+        self.on_death: Callable[[str, str], None] = lambda stage, cause: None
+        self.on_back: Callable[[str], None] = lambda stage: None
+        self.away: set[str] = set()
         self._on_progress = on_progress
         self._lifeline, self._lifeline_end = os.pipe()
         self._watch: asyncio.Task[None] | None = None
@@ -125,7 +129,7 @@ class Supervisor:
         await process.dead.wait()
         del self.processes["models"]
 
-    def _start_stage(self, stage: str) -> None:
+    def _start_stage(self, stage: str) -> Process:
         section = self.config.section(stage)
         fds = {"arena": str(self.arena.fd), "lifeline": str(self._lifeline)}
         inherited = [self.arena.fd, self._lifeline, self.bells[stage].read_fd]
@@ -133,7 +137,9 @@ class Supervisor:
             fds[name] = f"{bell.read_fd if name == stage else -1}:{bell.write_fd}"
             inherited.append(bell.write_fd)
         command = [interpreter(section.python), "-P", "-m", "stages.run", "--stage", stage]
-        self._process(stage).start(command, fds, inherited, environment(section.threads))
+        process = self._process(stage)
+        process.start(command, fds, inherited, environment(section.threads))
+        return process
 
     def _process(self, name: str, trouble: str = "could not start") -> Process:
         process = Process(name, self._on_progress, trouble)
@@ -154,33 +160,36 @@ class Supervisor:
             )
 
     async def _watch_over(self) -> None:
-        """Turn the first death or hang into `failure`."""
-        deaths = {
-            asyncio.create_task(process.dead.wait()): process for process in self.processes.values()
+        """Keep every stage running; the first that must be given up is the end."""
+        keepers = {
+            asyncio.create_task(self._keeper(stage).keep(self.processes[stage]))
+            for stage in self.stages
         }
         try:
-            while not self.failure.done():
-                done, _ = await asyncio.wait(
-                    deaths, timeout=WATCH_S, return_when=asyncio.FIRST_COMPLETED
-                )
-                for task in done:
-                    process = deaths[task]
-                    self._stage_failed(f"{process.name} {process.obituary}")
-                self._check_beats()
+            done, _ = await asyncio.wait(keepers, return_when=asyncio.FIRST_COMPLETED)
+            self._fail(done.pop().result())
         finally:
-            for task in deaths:
-                task.cancel()
+            for keeper in keepers:
+                keeper.cancel()
 
-    def _check_beats(self) -> None:
-        limit = self.config.pipeline.hang_timeout_s
-        for name, process in self.processes.items():
-            silent = (time.monotonic_ns() - self.arena.bell_of(name).beat) / 1e9
-            if silent > limit:
-                process.end(signal.SIGKILL)
-                self._stage_failed(f"{name} gave no sign of life for {silent:.0f} s and was killed")
+    def _keeper(self, stage: str) -> Keeper:
+        bell = self.arena.bell_of(stage)
+        return Keeper(
+            stage,
+            lambda: self._start_stage(stage),
+            lambda: bell.beat,
+            self.config.pipeline,
+            self._stage_died,
+            self._stage_back,
+        )
 
-    def _stage_failed(self, what: str) -> None:
-        self._fail(StageError(f"stage {what}", "Its own messages stand above; then start again"))
+    def _stage_died(self, stage: str, cause: str) -> None:
+        self.away.add(stage)
+        self.on_death(stage, cause)
+
+    def _stage_back(self, stage: str) -> None:
+        self.away.discard(stage)
+        self.on_back(stage)
 
     def _fail(self, error: VoxringError) -> None:
         if not self.failure.done():

@@ -145,6 +145,12 @@ class Arena:
     ) -> None:
         self.close()
 
+    def _ends(self, spec: RingSpec) -> tuple[Doorbell | None, Doorbell | None]:
+        """Whom to wake on either side; a process need not wake itself."""
+        if spec.reader == spec.writer:
+            return None, None
+        return self._bells.get(spec.reader), self._bells.get(spec.writer)
+
     def _ring(self, lane: int, spec: RingSpec) -> AnyRing:
         layout = self.layout
         core = _core.Ring(
@@ -152,8 +158,7 @@ class Arena:
             layout.counters_at(lane, spec),
             spec.capacity,
             lane,
-            self._bells.get(spec.reader),
-            self._bells.get(spec.writer),
+            *self._ends(spec),
         )
         at = layout.slots_at(lane, spec)
         views = map_columns(self._memory, at, spec)

@@ -47,14 +47,38 @@ class CommandRing(SlotRing):
         self._core.drop(1)
         return False
 
+    def keep(self, message: bytes) -> None:
+        """Replace all that is unread by one message, so that at every instant one is there.
+
+        For a process that writes to itself: what it keeps here outlives it.
+
+        Raises:
+            MessageTooLong: it does not fit beside the one before.
+        """
+        before = self._core.filled()
+        if not self.put(message):
+            raise MessageTooLong(len(message), self.free() - LENGTH.size)
+        self._core.release(before)
+
+    def kept(self) -> bytes | None:
+        """What `keep` wrote last, without taking it; None if there is nothing."""
+        messages = self._messages()
+        return messages[-1] if messages else None
+
     def read(self) -> list[bytes]:
         """All whole messages, oldest first; they are released."""
         count = self._core.filled()
         if not count:  # almost always: sessions look at every step
             return []
+        try:
+            return self._messages()
+        finally:  # broken ones are not met twice
+            self._core.release(count)
+
+    def _messages(self) -> list[bytes]:
+        count = self._core.filled()
         spans = self._spans(self._core.read_slot, count)
         data = b"".join(self._columns["bytes"][s.start : s.stop].tobytes() for s in spans)
-        self._core.release(count)  # before they are looked at: broken ones are not met twice
         messages, at = [], 0
         while at < count:
             (length,) = LENGTH.unpack_from(data, at)

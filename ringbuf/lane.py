@@ -59,10 +59,14 @@ class Lane:
         """The command ring of that name. Raises KeyError or TypeError."""
         return _typed(self.rings[name], CommandRing)
 
-    def skip(self, reader: str) -> None:
-        """Forget everything unread in the rings that `reader` reads."""
+    def skip(self, reader: str, *, keep_own: bool = False) -> None:
+        """Forget everything unread in the rings that `reader` reads.
+
+        Args:
+            keep_own: but not what it wrote to itself.
+        """
         for ring in self.rings.values():
-            if ring.spec.reader == reader:
+            if ring.spec.reader == reader and not (keep_own and ring.spec.writer == reader):
                 ring.skip()
 
     def __repr__(self) -> str:

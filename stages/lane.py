@@ -30,6 +30,8 @@ class Lane:
         self.settings = lane.command("settings")
         self.words = lane.command("words")
         self.orders = lane.command("orders")
+        self.history = lane.command("history")
+        self.is_reopened = False  # this process died and is back: the conversation goes on
         self._lane = lane
         self._events = events
 
@@ -101,9 +103,27 @@ class Lane:
     def played(self, value: Played) -> None:
         self._lane.set("played", value.pack())
 
+    @property
+    def faults(self) -> int:
+        """How many stages have died under this conversation."""
+        return self._lane.get("faults")
+
+    @property
+    def ended(self) -> int:
+        """The last turn whose end was told, uint32."""
+        return self._lane.get("ended")
+
+    @ended.setter
+    def ended(self, value: int) -> None:
+        self._lane.set("ended", value)
+
     def skip_unread(self) -> None:
-        """Forget what lies unread in the rings that this process reads."""
-        self._lane.skip(self.process)
+        """Forget what lies unread for this process, which then begins at the newest.
+
+        What it keeps for itself is forgotten with the conversation, not with the process.
+        """
+        self.is_reopened = self._lane.get(f"ack_{self.process}") == self.session
+        self._lane.skip(self.process, keep_own=self.is_reopened)
 
     def acknowledge(self, session: int) -> None:
         """Say that this process has followed `session`."""

@@ -43,6 +43,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             RingSpec("commands", RingKind.COMMAND, AUDIO, TURN, COMMAND_BYTES),
             RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, COMMAND_BYTES),
             RingSpec("words", RingKind.COMMAND, ASR, TURN, COMMAND_BYTES),
+            RingSpec("history", RingKind.COMMAND, LLM, LLM, power_of_two(24 * context + 4096)),
             RingSpec("orders", RingKind.COMMAND, CONTROL, AUDIO, COMMAND_BYTES),
             *(
                 RingSpec(f"captions_{name}", RingKind.COMMAND, name, CONTROL, CAPTION_BYTES)
@@ -52,7 +53,9 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
         words=(
             WordSpec("session", CONTROL, STAGES),
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
+            WordSpec("faults", CONTROL, (TURN,)),
             WordSpec("turn", TURN),
+            WordSpec("ended", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO,)),
             WordSpec("hold", TURN, (AUDIO,)),

@@ -177,6 +177,32 @@ class Conversation:
         self.answering = len(self.ids) < room
         return id
 
+    def state(self) -> bytes:
+        """What `restore` takes: enough to go on in another program."""
+        numbers = [
+            -1 if self.turn is None else self.turn,
+            -1 if self.answer is None else self.answer,
+            self._base,
+            self._end,
+            self._reply,
+            len(self._starts),
+        ]
+        return np.array([*numbers, *self._starts, *self.ids], "<i8").tobytes()
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another program stopped; a turn that it was in the middle of is lost.
+
+        What was said of its answer stays, as far as it was heard; else its words are forgotten.
+        """
+        turn, answer, base, end, reply, starts, *rest = np.frombuffer(state, "<i8").tolist()
+        self.turn = None if turn < 0 else turn
+        self.answer = None if answer < 0 else answer
+        self._base, self._end, self._reply = base, end, reply
+        self._starts, self.ids = rest[:starts], rest[starts:]
+        self.halt()
+        if not self.reply:
+            self.dismiss()
+
     def close(self) -> None:
         """Forget everything."""
         self._engine.close(self._lane)

@@ -64,6 +64,9 @@ class LlmSession(Session):
         self._played = lane.played  # the edge's last word on the last answer that sounded
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
+        self._saved = lane.history.kept() if lane.is_reopened else None
+        if self._saved:
+            conversation.restore(self._saved)
         self.due = 0  # the opening is computed before anybody speaks
 
     def step(self) -> None:
@@ -80,6 +83,7 @@ class LlmSession(Session):
             self.due = 0
         elif self.conversation.answering:
             self._speak()
+        self._save()
 
     def fail(self, error: Exception) -> None:
         """The turn is lost: what was said of its answer stands, else its words are forgotten."""
@@ -91,6 +95,14 @@ class LlmSession(Session):
         if self._reply and not self._reply.closed:
             self._reply.close(Kind.FAILED)
         self.due = 0 if len(self.lane.heard) else None
+        self._save()
+
+    def _save(self) -> None:
+        """Keep the conversation where it outlives this program."""
+        state = self.conversation.state()
+        if state != self._saved:
+            self.lane.history.keep(state)
+            self._saved = state
 
     def close(self) -> None:
         """Forget the conversation."""

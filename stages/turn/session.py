@@ -74,9 +74,16 @@ class TurnSession(Session):
         self._commands: deque[CommandAt] = deque()  # for sound that has not come yet
         self._muted = False
         self._last_sound = now()
+        self._faults = lane.faults
+        if not lane.is_reopened:
+            lane.ended = lane.turn
+        elif lane.ended != lane.turn:
+            self.turns.abandon()
+            self._publish()
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""
+        self._follow_faults()
         self._speech.flush()
         for message in self.lane.words.read():
             self.turns.words(Words.unpack(message))
@@ -88,6 +95,16 @@ class TurnSession(Session):
 
     def fail(self, error: Exception) -> None:
         """The turn is lost with its answer; another one begins after a pause."""
+        self._lose_turn()
+        self.due = 0 if len(self.lane.mic) else None
+
+    def _follow_faults(self) -> None:
+        """A stage has died, and with it whatever it was doing for this turn."""
+        if self.lane.faults != self._faults:
+            self._faults = self.lane.faults
+            self._lose_turn()
+
+    def _lose_turn(self) -> None:
         was_open = self.endpointer.is_open
         self.endpointer.end()
         self.turns.fail()
@@ -95,7 +112,6 @@ class TurnSession(Session):
         self._pending = np.empty(0, np.int16)
         if was_open:
             self._put(self._pending, Mark.RELEASE)
-        self.due = 0 if len(self.lane.mic) else None
 
     def _follow_playback(self) -> None:
         # In this order: an end is told before a final that rests on it.
@@ -250,6 +266,7 @@ class TurnSession(Session):
         if lane.released != turns.released:
             lane.released = turns.released
         for ending in turns.endings:
+            lane.ended = ending.turn
             at = self.now()
             lane.emit(
                 Event.OUTCOME,

@@ -107,6 +107,10 @@ class Turns:
         if self.state is not State.LISTENING:
             self._stop(Outcome.FAILED)
 
+    def abandon(self) -> None:
+        """This program has died and is back: the turn that was running is lost."""
+        self._stop(Outcome.FAILED)
+
     def tick(self, now: int) -> None:
         """Time passes: no state is without a way out."""
         if self._deadline is not None and now >= self._deadline:

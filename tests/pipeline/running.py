@@ -45,6 +45,16 @@ async def until_turn_ended(lane: ClientLane) -> tuple[TurnEnded, list[Event]]:
     raise AssertionError("the lane was closed")
 
 
+BACK_S = 10.0
+
+
+async def back(pipeline: Pipeline, stage: str, old: int) -> None:
+    """Wait until a stage runs again, as another program."""
+    async with asyncio.timeout(BACK_S):
+        while pipeline.stages[stage] == old or pipeline.away:
+            await asyncio.sleep(0.02)
+
+
 def tone(path: Path, seconds: float = 1.0, rate: int = 16_000) -> Path:
     """A clip with something to hear."""
     times = np.arange(int(seconds * rate)) / rate

@@ -152,7 +152,7 @@ def test_a_feed_ends_with_its_conversation_and_with_a_stage() -> None:
         with pytest.raises(StageError, match="stage turn was killed"):
             await feeding
 
-    run(work, scripted("audio.stage=client"))
+    run(work, scripted("audio.stage=client", "pipeline.restarts=0"))
 
 
 def test_clips_are_for_the_file_edge(tmp_path) -> None:

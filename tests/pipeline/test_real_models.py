@@ -1,5 +1,7 @@
 """The default models, end to end: few tests, and honest ones."""
 
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from pipeline.events import TurnEnded
 from pipeline.pipeline import Pipeline
 from pipeline.replay import read_question, replay
 from stages.outcome import Outcome
-from tests.pipeline.running import run, until_turn_ended
+from tests.pipeline.running import back, run, until_turn_ended
 
 pytestmark = [pytest.mark.models, pytest.mark.timeout(300)]
 jiwer = pytest.importorskip("jiwer")
@@ -84,3 +86,18 @@ def test_a_conversation_remembers_and_the_next_one_does_not(tmp_path: Path) -> N
             assert "elephant" not in asked.reply
 
     run(work, load_config(None, ["pipeline.lanes=1"]))
+
+
+def test_a_conversation_survives_the_death_of_the_language_model(tmp_path: Path) -> None:
+    told = speak("The secret word is elephant.", tmp_path / "told.wav")
+    question = speak("What is the secret word?", tmp_path / "question.wav")
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            assert "elephant" in (await ask(lane, told)).transcript
+            old = pipeline.stages["llm"]
+            os.kill(old, signal.SIGKILL)
+            await back(pipeline, "llm", old)
+            assert "elephant" in (await ask(lane, question)).reply
+
+    run(work, load_config())

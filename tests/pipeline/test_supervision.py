@@ -17,6 +17,7 @@ from stages.topology import STAGES
 from tests.pipeline.running import alive, run, scripted, tone, until_turn_ended, wait_until
 
 PATIENCE_S = 2.0
+ONCE = "pipeline.restarts=0"  # the first death is the end
 LONG = f'llm.options={{replies = ["{"All work and no play. " * 30}"], ids_per_s = 50}}'
 PROGRAM = """
 import asyncio, sys
@@ -72,7 +73,7 @@ def test_a_killed_stage_ends_the_run_by_name_and_takes_everything_along(
             assert time.monotonic() - killed < PATIENCE_S
 
     with pytest.raises(StageError, match=f"stage {stage}"):
-        run(work, scripted(LONG))
+        run(work, scripted(LONG, ONCE))
     assert not any(alive(pid) for pid in pids.values())
 
 
@@ -85,7 +86,7 @@ def test_a_stage_that_aborts_in_native_code_is_named(tmp_path: Path) -> None:
             await until_turn_ended(lane)
 
     with pytest.raises(StageError, match="stage tts was killed by SIGABRT"):
-        run(work, scripted('tts.options={abort_on = "speak"}'))
+        run(work, scripted('tts.options={abort_on = "speak"}', ONCE))
 
 
 def test_a_stage_that_hangs_is_killed_and_named() -> None:
@@ -94,7 +95,7 @@ def test_a_stage_that_hangs_is_killed_and_named() -> None:
         await pipeline.open()
 
     with pytest.raises(StageError, match="llm gave no sign of life for"):
-        run(work, scripted("pipeline.hang_timeout_s=1.5"))
+        run(work, scripted("pipeline.hang_timeout_s=1.5", ONCE))
 
 
 def test_a_stage_that_does_not_follow_a_session_is_named() -> None:

@@ -137,6 +137,16 @@ class AnyOrder(RuleBasedStateMachine):
         assert not self.talk.answering
 
     @rule()
+    def restart(self):
+        """The program dies; another one restores the state into an empty engine."""
+        state = self.talk.state()
+        self.engine, self.talk = conversation()
+        self.talk.restore(state)
+        assert not self.talk.answering
+        if not self.last.reply:
+            self.last.words, self.last.reply = [], None
+
+    @rule()
     def work(self):
         if self.talk.behind:
             self.talk.catch_up()
