@@ -6,7 +6,10 @@ from benchmarks import usage
 from benchmarks.usage import Snapshot, Usage
 
 STATUS = "Name:\tpython\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t7\n"
-ROLLUP = "55-7f ---p 00000000 00:00 0 [rollup]\nRss:  500 kB\nPss:  120 kB\nPss_Anon:  99 kB\nPss_Shmem: 1 kB\n"
+ROLLUP = (
+    "55-7f ---p 00000000 00:00 0 [rollup]\n"
+    "Rss:  500 kB\nPss:  120 kB\nPss_Anon:  99 kB\nPss_Shmem: 1 kB\n"
+)
 
 
 def test_the_kernels_texts_are_read() -> None:
