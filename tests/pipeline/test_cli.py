@@ -130,7 +130,19 @@ def test_a_piped_replay_writes_results_only(tmp_path: Path) -> None:
 def test_a_stage_that_dies_ends_the_replay_with_what_there_is(tmp_path: Path) -> None:
     tone(tmp_path / "clip.wav", 0.4)
     with start(
-        *("replay", "clip.wav", *SCRIPTED, "--set", TINY, "--json", "r.json", "--repeat", "30"),
+        *(
+            "replay",
+            "clip.wav",
+            *SCRIPTED,
+            "--set",
+            TINY,
+            "--json",
+            "r.json",
+            "--repeat",
+            "30",
+            "--set",
+            "pipeline.restarts=0",
+        ),
         cwd=tmp_path,
     ) as started:
         assert started.process.stdout
