@@ -7,11 +7,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.bell_watch import BellWatch
 from pipeline.client_lane import ClientLane
 from pipeline.events import Sound
 from pipeline.supervisor import Supervisor
-from ringbuf import Arena
+from ringbuf import Arena, BellWatch
 from stages.audio.client import ClientAudio, ClientSession
 from stages.runner import Runner
 from stages.stage import Host

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ringbuf import _core
+from ringbuf.ends import Ends
 from ringbuf.layout import RingSpec
 from ringbuf.ring import Batch, Column, SlotRing
 
@@ -50,8 +51,14 @@ class AudioBlock:
 class AudioRing(SlotRing):
     """Slots of up to `block` int16 samples with their rate, time and numbers."""
 
-    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
-        super().__init__(spec, core, columns)
+    def __init__(
+        self,
+        spec: RingSpec,
+        core: _core.Ring,
+        columns: dict[str, Column],
+        ends: Ends | None = None,
+    ) -> None:
+        super().__init__(spec, core, columns, ends)
         self.block = spec.block
 
     def put(
@@ -65,17 +72,25 @@ class AudioRing(SlotRing):
         mark: Mark = Mark.NONE,
         position: int = 0,
         lost: int = 0,
+        timeout: float | None = None,
     ) -> bool:
-        """Publish one block.
+        """Publish one block: its samples are copied once, into the slot.
 
         Args:
             samples: int16 [n], n at most `block`; a block may carry a mark and no sound.
+            first: index of its first sample in the stream, int64.
+            rate: samples per second.
+            lost: samples that were dropped just before it.
+            timeout: seconds to wait for room; None only tries.
 
         Returns:
             False if there was no room: nothing was written, and this lane is woken when there is.
 
         Raises:
             ValueError: the block is too long or not int16.
+            RingFull: there was no room within `timeout`.
+            PeerDied: the reader is dead, and there was no room.
+            Closed: the arena is closed.
         """
         count = len(samples)
         if count > self.block or samples.dtype != np.int16:
@@ -83,7 +98,7 @@ class AudioRing(SlotRing):
                 f"{self.spec.name} takes at most {self.block} int16 samples a block, "
                 f"not {count} of {samples.dtype}"
             )
-        if not self.room(1):
+        if not self._has_room(1, timeout):
             return False
         slot = self._core.write_slot
         columns = self._columns
@@ -101,7 +116,10 @@ class AudioRing(SlotRing):
         return True
 
     def count_lost(self, samples: int) -> None:
-        """Count samples that found no room: the drop rule of a microphone, which cannot wait."""
+        """Count samples that found no room: a microphone cannot wait, so it drops the newest block.
+
+        The next block says so in `lost`; a reader may also ask `check_lost`.
+        """
         self._core.drop(samples)
 
     def read(self, limit: int | None = None) -> "AudioBatch":

@@ -59,6 +59,12 @@ class Lane:
         """The command ring of that name. Raises KeyError or TypeError."""
         return _typed(self.rings[name], CommandRing)
 
+    def close(self) -> None:
+        """Any later use raises Closed; views of its rings stay valid."""
+        self._words.close()
+        for ring in self.rings.values():
+            ring._core.close()
+
     def skip(self, reader: str) -> None:
         """Forget everything unread in the rings that `reader` reads."""
         for ring in self.rings.values():
@@ -66,6 +72,8 @@ class Lane:
                 ring.skip()
 
     def __repr__(self) -> str:
+        if self._words.is_closed:
+            return f"<Lane {self.number}: closed>"
         words = " ".join(f"{name}={self.get(name):#x}" for name in self._index)
         return "\n  ".join([f"<Lane {self.number}: {words}", *map(repr, self.rings.values())]) + ">"
 
