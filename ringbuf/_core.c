@@ -507,6 +507,17 @@ static PyObject *Doorbell_close(Doorbell *self, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+static PyObject *Doorbell_repr(Doorbell *self)
+{
+    if (!self->shared.at)
+        return PyUnicode_FromString("<Doorbell: closed>");
+    struct bell *bell = self->shared.at;
+    return PyUnicode_FromFormat(
+        "<Doorbell: %s, %s, recoveries %llu>", bell_load_life(&self->bell) % 2 ? "dead" : "alive",
+        word_load(&bell->asleep) ? "asleep" : "awake",
+        (unsigned long long)word_load(&bell->recoveries));
+}
+
 static PyObject *Doorbell_get(Doorbell *self, void *closure)
 {
     bell_t *bell = Doorbell_open(self, 0);
@@ -560,6 +571,7 @@ static PyGetSetDef Doorbell_getset[] = {
 static PyType_Slot Doorbell_slots[] = {
     {Py_tp_doc, "Doorbell(memory, offset, lanes, read_fd=-1, write_fd=-1)"},
     {Py_tp_init, Doorbell_init},
+    {Py_tp_repr, Doorbell_repr},
     {Py_tp_dealloc, shared_dealloc},
     {Py_tp_methods, Doorbell_methods},
     {Py_tp_getset, Doorbell_getset},

@@ -37,6 +37,11 @@ class Lane:
             spec.name: [bells[name] for name in spec.wakes if name in bells] for spec in specs
         }
 
+    @property
+    def words(self) -> dict[str, int]:
+        """All control words, by name."""
+        return {name: self._words[index] for name, index in self._index.items()}
+
     def get(self, word: str) -> int:
         """A control word, 64 bits unsigned."""
         return self._words[self._index[word]]
@@ -74,7 +79,7 @@ class Lane:
     def __repr__(self) -> str:
         if self._words.is_closed:
             return f"<Lane {self.number}: closed>"
-        words = " ".join(f"{name}={self.get(name):#x}" for name in self._index)
+        words = " ".join(f"{name}={value:#x}" for name, value in self.words.items())
         return "\n  ".join([f"<Lane {self.number}: {words}", *map(repr, self.rings.values())]) + ">"
 
 

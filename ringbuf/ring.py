@@ -145,6 +145,11 @@ class SlotRing:
         return ends.wait(ends.writer, ends.reader, lambda: self.room(wanted) >= wanted, seconds)
 
     @property
+    def written(self) -> int:
+        """How many slots were published, ever; modulo 2^64."""
+        return self._core.head
+
+    @property
     def dropped(self) -> int:
         """How many slots were dropped for lack of room, ever."""
         return self._core.dropped
