@@ -10,13 +10,15 @@ import random
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from benchmarks import metrics, usage
+from benchmarks.audio_copies import count_copies
 from benchmarks.channel import (
     Channel,
     ChannelError,
     FullQueueChannel,
+    LanesChannel,
     SimpleQueueChannel,
     TokenChannel,
     WebsocketChannel,
@@ -66,13 +68,15 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     with contextlib.ExitStack() as stack:
         channels = [stack.enter_context(contextlib.closing(make())) for make in transports()]
         batches = stack.enter_context(contextlib.closing(TokenChannel("batch")))
-        token = next(channel for channel in channels if isinstance(channel, TokenChannel))
+        ours = [batches, *(c for c in channels if isinstance(c, TokenChannel))]
+        lanes = next(channel for channel in channels if isinstance(channel, LanesChannel))
         latencies = take_turns(channels, messages, progress)
         rates = transfer(batches, RUNS, 100_000 if options.quick else 1_000_000, progress)
         figures = latency_figures(latencies) | {
             "batch_mtokens_per_s": median(rates),
-            "idle_cpu_percent": idle_percent(token.pid, seconds, progress),
-            "recoveries": token.recoveries + batches.recoveries,
+            **count_copies(progress),
+            "idle_cpu_percent": idle_percent(lanes.pid, seconds, progress),
+            "recoveries": sum(channel.recoveries for channel in ours),
         }
     has_socket = WebsocketChannel.name in latencies
     if not has_socket:
@@ -89,7 +93,12 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
 
 def transports() -> list[Callable[[], Channel]]:
     """Those that this installation has."""
-    always: list[Callable[[], Channel]] = [TokenChannel, SimpleQueueChannel, FullQueueChannel]
+    always: list[Callable[[], Channel]] = [
+        TokenChannel,
+        LanesChannel,
+        SimpleQueueChannel,
+        FullQueueChannel,
+    ]
     return [*always, WebsocketChannel] if WebsocketChannel.is_possible() else always
 
 
@@ -143,15 +152,24 @@ def latency_figures(latencies: dict[str, list[int]]) -> dict[str, Figure]:
     """Percentiles of each channel in µs, and how ours compares.
 
     Args:
-        latencies: one-way times by channel, ns; "token" and "simplequeue" among them.
+        latencies: one-way times by channel, ns; "token", "lanes" and "simplequeue" among them.
     """
     figures: dict[str, Figure] = {}
     for name, sample in latencies.items():
         for percent in (50, 99):
             figures[f"{name}_p{percent}_us"] = percentile((ns / 1e3 for ns in sample), percent)
-    ours, theirs = median(latencies["token"]), median(latencies["simplequeue"])
-    figures["token_ratio_p50"] = ours / theirs if ours and theirs else None
+    for percent in (50, 99):
+        figures[f"token_ratio_p{percent}"] = ratio(latencies, "token", "simplequeue", percent)
+    figures["lanes_ratio_p50"] = ratio(latencies, "lanes", "token", 50)
     return figures
+
+
+def ratio(
+    latencies: Mapping[str, Sequence[int]], one: str, other: str, percent: int
+) -> float | None:
+    """A percentile of one channel over that of another; None of nothing."""
+    ours, theirs = percentile(latencies[one], percent), percentile(latencies[other], percent)
+    return ours / theirs if ours and theirs else None
 
 
 if __name__ == "__main__":

@@ -341,8 +341,51 @@ static PyObject *Columns_set(Columns *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+#define TOKEN_TYPES "iIIIBq" /* id, position, turn, answer, kind, stamp: see ringbuf/layout.py */
+#define KIND_ID 0            /* ringbuf.Kind.ID */
+
+static int has_token_types(const Columns *self)
+{
+    for (Py_ssize_t i = 0; i < self->count; i++)
+        if (self->columns[i].type != TOKEN_TYPES[i])
+            return 0;
+    return self->count == (Py_ssize_t)sizeof TOKEN_TYPES - 1;
+}
+
+/* Where the run that begins at `first` ends: ids of one turn and answer at consecutive positions,
+ * or one slot of another kind. The same by NumPy takes longer than the rest of a read. */
+static Py_ssize_t token_run(const Columns *self, Py_ssize_t first, Py_ssize_t stop)
+{
+    const uint32_t *position = (const uint32_t *)self->columns[1].first;
+    const uint32_t *turn = (const uint32_t *)self->columns[2].first;
+    const uint32_t *answer = (const uint32_t *)self->columns[3].first;
+    const uint8_t *kind = (const uint8_t *)self->columns[4].first;
+    Py_ssize_t slot = first + 1;
+    while (slot < stop && kind[first] == KIND_ID && kind[slot] == KIND_ID &&
+           turn[slot] == turn[first] && answer[slot] == answer[first] &&
+           position[slot] == position[slot - 1] + 1)
+        slot++;
+    return slot;
+}
+
+static PyObject *Columns_run(Columns *self, PyObject *args)
+{
+    Py_ssize_t first, stop;
+    if (!PyArg_ParseTuple(args, "nn", &first, &stop))
+        return NULL;
+    if (!has_token_types(self)) {
+        PyErr_SetString(PyExc_TypeError, "only token slots have runs");
+        return NULL;
+    }
+    if (first < 0 || first >= stop || stop > self->capacity)
+        return PyErr_Format(PyExc_IndexError, "slots %zd to %zd of %zd", first, stop,
+                            self->capacity);
+    return PyLong_FromSsize_t(token_run(self, first, stop));
+}
+
 static PyMethodDef Columns_methods[] = {
     {"get", (PyCFunction)Columns_get, METH_O, "The values of one slot."},
+    {"run", (PyCFunction)Columns_run, METH_VARARGS, "The end of the run from first, below stop."},
     {"set", (PyCFunction)Columns_set, METH_VARARGS, "Store the values of one slot."},
     {NULL, NULL, 0, NULL},
 };

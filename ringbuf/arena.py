@@ -23,9 +23,9 @@ MAGIC = b"VOXRING\0"
 HEAD = struct.Struct("<8sIIIIQ")  # magic, version, layout bytes, text capacity, text bytes, size
 LAYOUT_BYTES = 1 << 20  # at most
 NO_PIPE = BellPipe(-1, -1)
-RINGS: dict[RingKind, type[AudioRing] | type[CommandRing]] = {
+RINGS: dict[RingKind, type[TokenRing] | type[AudioRing]] = {
+    RingKind.TOKEN: TokenRing,
     RingKind.AUDIO: AudioRing,
-    RingKind.COMMAND: CommandRing,
 }
 
 
@@ -84,7 +84,7 @@ class Arena:
 
     @classmethod
     def attach(cls, fd: int, me: str, bells: Mapping[str, BellPipe]) -> Self:
-        """Map an arena that another process made.
+        """Map an arena that another process made; after an error the descriptor is still open.
 
         Raises:
             LayoutMismatch: it is no arena, or one of another version or shape.
@@ -271,9 +271,9 @@ class Arena:
         views = map_columns(self._memory, at, spec)
         writer, reader = (Peer(name, self._bells.get(name)) for name in (spec.writer, spec.reader))
         ends = Ends(spec.name, self.me, writer, reader)
-        if spec.kind is RingKind.TOKEN:
-            return TokenRing(spec, core, views, map_slots(self._memory, at, spec), ends)
-        return RINGS[spec.kind](spec, core, views, ends)
+        if spec.kind is RingKind.COMMAND:
+            return CommandRing(spec, core, views, ends)
+        return RINGS[spec.kind](spec, core, views, map_slots(self._memory, at, spec), ends)
 
 
 def read_layout(fd: int) -> Layout:

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ class Mark(IntEnum):
     RELEASE = 4  # the turn is over for good
 
 
-@dataclass(frozen=True, slots=True)
-class AudioBlock:
+class AudioBlock(NamedTuple):
     """One block of mono sound.
 
     Attributes:
@@ -48,6 +47,9 @@ class AudioBlock:
     stamp: int
 
 
+MARKS = tuple(Mark)
+
+
 class AudioRing(SlotRing):
     """Slots of up to `block` int16 samples with their rate, time and numbers."""
 
@@ -56,9 +58,12 @@ class AudioRing(SlotRing):
         spec: RingSpec,
         core: _core.Ring,
         columns: dict[str, Column],
+        slots: _core.Columns,
         ends: Ends | None = None,
     ) -> None:
         super().__init__(spec, core, columns, ends)
+        self._samples: NDArray[np.int16] = columns["samples"]
+        self._slots = slots
         self.block = spec.block
 
     def put(
@@ -101,17 +106,9 @@ class AudioRing(SlotRing):
         if not self._has_room(1, timeout):
             return False
         slot = self._core.write_slot
-        columns = self._columns
-        columns["samples"][slot, :count] = samples
-        columns["valid"][slot] = count
-        columns["first"][slot] = first
-        columns["rate"][slot] = rate
-        columns["turn"][slot] = turn
-        columns["answer"][slot] = answer
-        columns["mark"][slot] = mark
-        columns["position"][slot] = position
-        columns["lost"][slot] = lost
-        columns["stamp"][slot] = time.monotonic_ns()
+        self._samples[slot, :count] = samples
+        now = time.monotonic_ns()
+        self._slots.set(slot, first, count, rate, turn, answer, position, lost, mark, now)
         self._core.publish(1)
         return True
 
@@ -135,18 +132,9 @@ class AudioRing(SlotRing):
         self._core.release(count)
 
     def _block(self, slot: int) -> AudioBlock:
-        columns = self._columns
-        return AudioBlock(
-            samples=columns["samples"][slot, : columns["valid"][slot]],
-            first=int(columns["first"][slot]),
-            rate=int(columns["rate"][slot]),
-            turn=int(columns["turn"][slot]),
-            answer=int(columns["answer"][slot]),
-            mark=Mark(int(columns["mark"][slot])),
-            position=int(columns["position"][slot]),
-            lost=int(columns["lost"][slot]),
-            stamp=int(columns["stamp"][slot]),
-        )
+        first, valid, rate, turn, answer, position, lost, mark, stamp = self._slots.get(slot)
+        samples = self._samples[slot, :valid]
+        return AudioBlock(samples, first, rate, turn, answer, MARKS[mark], position, lost, stamp)
 
 
 class AudioBatch(Batch[AudioRing]):

@@ -22,17 +22,30 @@ def arenas_of(pid: int) -> Iterator[Arena]:
     """
     seen: set[int] = set()
     for fd in _open_memory_of(pid):
-        with contextlib.ExitStack() as stack:
-            stack.callback(os.close, fd)
-            inode = os.fstat(fd).st_ino
-            if inode in seen:
-                continue
-            seen.add(inode)
-            yield stack.enter_context(Arena.look(os.dup(fd)))
+        inode = os.fstat(fd).st_ino
+        if inode in seen:
+            os.close(fd)
+            continue
+        seen.add(inode)
+        with look(fd) as arena:
+            yield arena
     if not seen:
         raise NoArena(
             f"process {pid} holds no arena: is it a voxring pipeline or one of its stages?"
         )
+
+
+def look(fd: int) -> Arena:
+    """Map what a descriptor leads to; the descriptor is closed, now or with the arena.
+
+    Raises:
+        LayoutMismatch: it is no arena, or one of another version or shape.
+    """
+    try:
+        return Arena.look(fd)
+    except BaseException:
+        os.close(fd)
+        raise
 
 
 def _open_memory_of(pid: int) -> Iterator[int]:
@@ -84,7 +97,7 @@ def _processes(arena: Arena, now: int) -> str:
         state = "dead" if bell.life % 2 else "asleep" if bell.asleep else "awake"
         beat = f"{(now - bell.beat) / 1e9:.1f} s ago" if bell.beat else "none"
         lanes = " ".join(map(str, bell.pending())) or "none"
-        fill = f"{len(events)}/{arena.layout.events}"
+        fill = f"{events._core.filled()}/{arena.layout.events}"
         rows.append(
             (name, state, bell.life, beat, bell.recoveries, lanes, fill, str(events.dropped))
         )
@@ -99,9 +112,9 @@ def _lane(lane: Lane) -> str:
         (
             spec.name,
             f"{spec.writer} -> {spec.reader}",
-            f"{len(ring)}/{spec.capacity}",
-            ring.written,
-            ring.written - len(ring) & 0xFFFF_FFFF_FFFF_FFFF,
+            f"{ring._core.filled()}/{spec.capacity}",
+            ring._core.head,
+            ring._core.tail,
             ring.dropped,
         )
         for ring in lane.rings.values()

@@ -16,6 +16,7 @@ from ringbuf.errors import Closed, Overrun, PeerDied, RingFull
 from ringbuf.layout import RingSpec, align
 
 Column = NDArray[Any]
+SAMPLES = "samples"  # the one column with several items a slot
 
 
 def map_columns(memory: memoryview, offset: int, spec: RingSpec) -> dict[str, Column]:
@@ -27,23 +28,27 @@ def map_columns(memory: memoryview, offset: int, spec: RingSpec) -> dict[str, Co
         spec: the ring.
 
     Returns:
-        Name to array of shape [capacity] or [capacity, items].
+        Name to array of shape [capacity]; samples: [capacity, block].
     """
     views: dict[str, Column] = {}
     offsets = column_offsets(offset, spec)
     for (name, (dtype, items)), at in zip(spec.columns.items(), offsets, strict=True):
         column = np.frombuffer(memory, np.dtype(dtype), items * spec.capacity, at)
-        views[name] = column.reshape(spec.capacity, items) if items > 1 else column
+        views[name] = column.reshape(spec.capacity, items) if name == SAMPLES else column
     return views
 
 
 def map_slots(memory: memoryview, offset: int, spec: RingSpec) -> _core.Columns:
-    """The same memory slot by slot, as plain ints; for rings without blocks."""
-    types = "".join(np.dtype(dtype).char for dtype, _ in spec.columns.values())
+    """The numbers of each slot as plain ints, in the order of the columns; without the samples."""
+    offsets = column_offsets(offset, spec)
+    chosen = [
+        (np.dtype(dtype).char, at)
+        for (name, (dtype, _)), at in zip(spec.columns.items(), offsets, strict=True)
+        if name != SAMPLES
+    ]
     # NumPy calls int64 "l" on Linux and "q" elsewhere; "B", "I", "i" are the same everywhere.
-    return _core.Columns(
-        memory, spec.capacity, types.replace("l", "q"), column_offsets(offset, spec)
-    )
+    types = "".join(char for char, _ in chosen).replace("l", "q")
+    return _core.Columns(memory, spec.capacity, types, tuple(at for _, at in chosen))
 
 
 def column_offsets(offset: int, spec: RingSpec) -> tuple[int, ...]:

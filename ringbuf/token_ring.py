@@ -158,21 +158,11 @@ class TokenRing(SlotRing):
 
     def _runs(self, span: Span) -> Iterator[TokenRun]:
         """A contiguous piece cut wherever one model input may not go on."""
-        if span.stop - span.start == 1:  # the usual case while ids are generated one by one
-            yield self._run(span.start, span.stop)
-            return
-        part = slice(span.start, span.stop)
-        position, kind = self.position[part], self.kind[part]
-        joined = (
-            (kind[1:] == Kind.ID)
-            & (kind[:-1] == Kind.ID)
-            & (self.turn[part][1:] == self.turn[part][:-1])
-            & (self.answer[part][1:] == self.answer[part][:-1])
-            & (position[1:] == position[:-1] + 1)
-        )
-        starts = [span.start, *(span.start + 1 + np.flatnonzero(~joined)).tolist()]
-        for start, stop in zip(starts, [*starts[1:], span.stop], strict=True):
+        start = span.start
+        while start < span.stop:
+            stop = self._slots.run(start, span.stop)
             yield self._run(start, stop)
+            start = stop
 
     def _run(self, start: int, stop: int) -> TokenRun:
         _, position, turn, answer, kind, stamp = self._slots.get(start)

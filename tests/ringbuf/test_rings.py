@@ -1,9 +1,20 @@
 """What goes into a ring comes out of it, and what does not fit is told."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from ringbuf import EventRecord, Kind, Mark, MessageTooLong
+from ringbuf import (
+    Arena,
+    EventRecord,
+    Kind,
+    Layout,
+    Mark,
+    MessageTooLong,
+    RingKind,
+    RingSpec,
+)
 from tests.ringbuf.pair import EVENTS, Pair
 
 
@@ -68,6 +79,25 @@ def test_audio_keeps_length_numbers_and_mark(pair: Pair) -> None:
     assert (block.mark, block.position, block.lost) == (Mark.START, 9, 320)
     out.drop()
     assert out.peek() is None
+
+
+def test_sound_is_copied_once_and_read_where_it_lies() -> None:
+    """Nothing as long as a block is allocated on either side."""
+    ring = RingSpec("long", RingKind.AUDIO, "a", "a", 2, 2**20)
+    with Arena.create(Layout(("a",), 1, (ring,), (), text=0), "a", {}) as arena:
+        sound = arena.lane(0).audio("long")
+        samples = np.arange(2**20).astype(np.int16)
+        tracemalloc.start()
+        try:
+            assert sound.put(samples, first=0, rate=16_000)
+            block = sound.peek()
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert block is not None
+        assert np.array_equal(block.samples, samples)
+        assert np.shares_memory(block.samples, sound._columns["samples"])
+        assert peak < samples.nbytes / 100
 
 
 @pytest.mark.parametrize("samples", [np.zeros(321, np.int16), np.zeros(10, np.float32)])

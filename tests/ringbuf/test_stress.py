@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from benchmarks.ring_fuzz import attach, damage, good_arena
 from benchmarks.ring_kill import CAPACITIES, LIMIT_MS, kill
 from benchmarks.ring_peer import READER, WRITER
 from benchmarks.ring_stress import stress
@@ -26,3 +27,9 @@ def test_a_kill_leaves_a_prefix_and_a_name(victim: str, capacity: int) -> None:
     death = kill(victim, capacity, random.Random(capacity))
     assert death.trouble == ""
     assert death.heard_ms < LIMIT_MS
+
+
+def test_damaged_memory_is_refused_or_an_arena() -> None:
+    good, chance = good_arena(), random.Random(1)
+    outcomes = {attach(damage(good, chance)) for _ in range(500)}
+    assert outcomes == {"refused", "accepted"}
