@@ -5,7 +5,6 @@ import importlib.util
 import json
 import multiprocessing
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from ringbuf import Arena, BellPipe, Kind, Layout, RingKind, RingSpec
 ROOT = Path(__file__).parents[1]
 CAPACITY = 4096  # slots: what a context of 2048 tokens gets in the pipeline
 LANES, LANE_CAPACITY = 1000, 64  # open at once, on one doorbell
+STRIDE = 389  # from lane to lane; has no factor in common with their number
 SILENCE_S = 30.0  # after which a receiver is taken for dead
 END_S = 2.0
 TURN = ANSWER = 1
@@ -178,14 +178,14 @@ class LanesChannel(TokenChannel):
 
     def __init__(self) -> None:
         super().__init__(lanes=LANES, capacity=LANE_CAPACITY)
-        self._chance = random.Random(0)
         for ring in self._rings:  # a page that nobody has touched yet is no cost of a wake-up
             ring.put(0, position=0, turn=TURN, answer=ANSWER)
             self.arrival(0)
 
     def send(self, id: int) -> None:
-        """Send one id on one of the lanes."""
-        self._chance.choice(self._rings).put(id, position=id, turn=TURN, answer=ANSWER)
+        """Send one id on one of the lanes, far from the last one."""
+        ring = self._rings[id * STRIDE % LANES]
+        ring.put(id, position=id, turn=TURN, answer=ANSWER)
 
 
 class QueueChannel(Channel):

@@ -76,7 +76,7 @@ RING = Benchmark(
         Metric("token_ratio_p99", "the same of the 99th percentiles", Bar(1)),
         Metric("lanes_p50_us", "our TokenRing: an id on one of 1,000 open lanes, one doorbell"),
         Metric("lanes_p99_us", "the same, 99th percentile"),
-        Metric("lanes_ratio_p50", "lanes_p50_us / token_p50_us of this run", Bar(1.3)),
+        Metric("lanes_ratio_p50", "the same / one lane, in turns with it", Bar(1.3)),
         Metric("queue_p50_us", "multiprocessing.Queue, a bare int"),
         Metric("queue_p99_us", "the same, 99th percentile"),
         Metric("websocket_json_p50_us", "a JSON object over a local websocket"),
