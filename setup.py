@@ -10,6 +10,7 @@ setup(
         Extension(
             "ringbuf._core",
             ["ringbuf/_core.c"],
+            depends=["ringbuf/_ring.h"],
             extra_compile_args=["-std=c11", "-O2", "-Wall", "-Wextra"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,

@@ -19,6 +19,8 @@ from ringbuf import Arena, BellPipe, Kind, Layout, RingKind, RingSpec
 
 ROOT = Path(__file__).parents[1]
 CAPACITY = 4096  # slots: what a context of 2048 tokens gets in the pipeline
+LANES, LANE_CAPACITY = 1000, 64  # open at once, on one doorbell
+STRIDE = 389  # from lane to lane; has no factor in common with their number
 SILENCE_S = 30.0  # after which a receiver is taken for dead
 END_S = 2.0
 TURN = ANSWER = 1
@@ -105,18 +107,22 @@ class TokenChannel(Channel):
 
     Args:
         mode: "token" to have each id acknowledged, "batch" for `send_series`.
+        lanes: open at once, on the receiver's one doorbell.
+        capacity: slots of each ring.
     """
 
     name = "token"
 
-    def __init__(self, mode: str = "token") -> None:
+    def __init__(self, mode: str = "token", lanes: int = 1, capacity: int = CAPACITY) -> None:
         bells = {name: BellPipe.create() for name in (WRITER, READER)}
-        ring = RingSpec(RING, RingKind.TOKEN, WRITER, READER, CAPACITY)
-        layout = Layout(processes=(WRITER, READER), lanes=1, rings=(ring,), words=())
+        ring = RingSpec(RING, RingKind.TOKEN, WRITER, READER, capacity)
+        layout = Layout(processes=(WRITER, READER), lanes=lanes, rings=(ring,), words=())
         self._bells = bells
         self._arena = Arena.create(layout, WRITER, bells)
-        self._arena.claim(0)
-        self._ring = self._arena.lane(0).token(RING)
+        for lane in range(lanes):
+            self._arena.claim(lane)
+        self._rings = [self._arena.lane(lane).token(RING) for lane in range(lanes)]
+        self._ring = self._rings[0]
         self._receiver = self._start(mode)
         self.pid, self._acks = self._receiver.pid, self._receiver.acks
         self._ack()
@@ -163,6 +169,23 @@ class TokenChannel(Channel):
     def _wait_for_room(self) -> None:
         self._arena.bell.park(PARK_S)
         self._arena.bell.take()
+
+
+class LanesChannel(TokenChannel):
+    """The same with many open lanes; each id takes another one."""
+
+    name = "lanes"
+
+    def __init__(self) -> None:
+        super().__init__(lanes=LANES, capacity=LANE_CAPACITY)
+        for ring in self._rings:  # a page that nobody has touched yet is no cost of a wake-up
+            ring.put(0, position=0, turn=TURN, answer=ANSWER)
+            self.arrival(0)
+
+    def send(self, id: int) -> None:
+        """Send one id on one of the lanes, far from the last one."""
+        ring = self._rings[id * STRIDE % LANES]
+        ring.put(id, position=id, turn=TURN, answer=ANSWER)
 
 
 class QueueChannel(Channel):

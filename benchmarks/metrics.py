@@ -73,6 +73,10 @@ RING = Benchmark(
         Metric("simplequeue_p50_us", "multiprocessing.SimpleQueue, a bare int"),
         Metric("simplequeue_p99_us", "the same, 99th percentile"),
         Metric("token_ratio_p50", "token_p50_us / simplequeue_p50_us of this run", Bar(0.7)),
+        Metric("token_ratio_p99", "the same of the 99th percentiles", Bar(1)),
+        Metric("lanes_p50_us", "our TokenRing: an id on one of 1,000 open lanes, one doorbell"),
+        Metric("lanes_p99_us", "the same, 99th percentile"),
+        Metric("lanes_ratio_p50", "the same / one lane, in turns with it", Bar(1.3)),
         Metric("queue_p50_us", "multiprocessing.Queue, a bare int"),
         Metric("queue_p99_us", "the same, 99th percentile"),
         Metric("websocket_json_p50_us", "a JSON object over a local websocket"),
@@ -80,8 +84,15 @@ RING = Benchmark(
         Metric(
             "batch_mtokens_per_s",
             "million ids a second from program to program, in batches of 256 (median of the runs)",
+            Bar(10, upward=True),
         ),
-        Metric("idle_cpu_percent", "of one core, by a reader that waits and gets nothing"),
+        Metric("audio_put_copies", "time to put a 2 MiB block / to copy it once", Bar(1.3)),
+        Metric("audio_read_copies", "time to read it into an array / to copy it once", Bar(1.3)),
+        Metric("audio_put_us", "time to put a block of 10 ms, 48 kHz: once copied, not yet rung"),
+        Metric("audio_read_us", "time to read it into an array: once copied"),
+        Metric(
+            "idle_cpu_percent", "of one core, by the reader of 1,000 lanes, nothing comes", Bar(0.1)
+        ),
         Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
     ),
 )

@@ -45,11 +45,12 @@ class Acks:
 
 def receive_tokens(arena: Arena, acks: Acks) -> None:
     """Acknowledge each id, then sleep on the doorbell: the loop of a stage (stages/runner.py)."""
-    bell, ring = arena.bell, arena.lane(0).token(RING)
+    bell = arena.bell
+    rings = [arena.lane(lane).token(RING) for lane in range(arena.layout.lanes)]
     acks.send(0)
     while True:
-        for _ in bell.take():
-            for id, at in read_ids(ring):
+        for lane in bell.take():
+            for id, at in read_ids(rings[lane]):
                 acks.send(id, at)
         bell.park(PARK_S)
 

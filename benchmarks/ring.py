@@ -10,20 +10,24 @@ import random
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from benchmarks import metrics, usage
+from benchmarks.audio_copies import count_copies
 from benchmarks.channel import (
     Channel,
     ChannelError,
     FullQueueChannel,
+    LanesChannel,
     SimpleQueueChannel,
     TokenChannel,
     WebsocketChannel,
 )
 from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, positive, show
 from benchmarks.result import Figure, Result, load_now, make_result
-from benchmarks.sample import median, percentile
+from benchmarks.sample import percentile
 from pipeline.errors import OutputError
 
 RUNS = 5  # of the transfer in batches
@@ -63,17 +67,11 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     messages = options.messages or (1000 if options.quick else 5000)
     seconds = options.seconds or (5 if options.quick else 20)
     progress("starting the receivers")
-    with contextlib.ExitStack() as stack:
-        channels = [stack.enter_context(contextlib.closing(make())) for make in transports()]
-        batches = stack.enter_context(contextlib.closing(TokenChannel("batch")))
-        token = next(channel for channel in channels if isinstance(channel, TokenChannel))
-        latencies = take_turns(channels, messages, progress)
-        rates = transfer(batches, RUNS, 100_000 if options.quick else 1_000_000, progress)
-        figures = latency_figures(latencies) | {
-            "batch_mtokens_per_s": median(rates),
-            "idle_cpu_percent": idle_percent(token.pid, seconds, progress),
-            "recoveries": token.recoveries + batches.recoveries,
-        }
+    latencies, missed = compare(transports(), messages, progress)
+    lanes = lanes_figures(messages, seconds, progress)
+    batches = batch_figures(100_000 if options.quick else 1_000_000, progress)
+    figures = {**latency_figures(latencies), **lanes, **batches, **count_copies(progress)}
+    figures["recoveries"] = missed + lanes["recoveries"] + batches["recoveries"]
     has_socket = WebsocketChannel.name in latencies
     if not has_socket:
         progress("no websocket_json: websockets is not installed")
@@ -91,6 +89,44 @@ def transports() -> list[Callable[[], Channel]]:
     """Those that this installation has."""
     always: list[Callable[[], Channel]] = [TokenChannel, SimpleQueueChannel, FullQueueChannel]
     return [*always, WebsocketChannel] if WebsocketChannel.is_possible() else always
+
+
+def compare(
+    make: Sequence[Callable[[], Channel]], messages: int, progress: Progress
+) -> tuple[dict[str, list[int]], int]:
+    """One-way times of each channel, ns, and the wake-ups that ours missed."""
+    with contextlib.ExitStack() as stack:
+        channels = [stack.enter_context(contextlib.closing(one())) for one in make]
+        latencies = take_turns(channels, messages, progress)
+        return latencies, sum(c.recoveries for c in channels if isinstance(c, TokenChannel))
+
+
+def lanes_figures(messages: int, seconds: float, progress: Progress) -> dict[str, float]:
+    """Many open lanes beside one: by themselves, since they fill the caches."""
+    progress("opening lanes")
+    with (
+        contextlib.closing(TokenChannel()) as one,
+        contextlib.closing(LanesChannel()) as many,
+    ):
+        latencies = take_turns([one, many], messages, progress)
+        token, lanes = (np.array(latencies[channel.name]) / 1e3 for channel in (one, many))
+        return {
+            "lanes_p50_us": float(np.median(lanes)),
+            "lanes_p99_us": float(np.percentile(lanes, 99)),
+            "lanes_ratio_p50": float(np.median(lanes) / np.median(token)),
+            "idle_cpu_percent": idle_percent(many.pid, seconds, progress),
+            "recoveries": one.recoveries + many.recoveries,
+        }
+
+
+def batch_figures(count: int, progress: Progress) -> dict[str, float]:
+    """Ids in batches, as fast as they go."""
+    with contextlib.closing(TokenChannel("batch")) as batches:
+        rates = transfer(batches, RUNS, count, progress)
+        return {
+            "batch_mtokens_per_s": float(np.median(rates)),
+            "recoveries": batches.recoveries,
+        }
 
 
 def take_turns(
@@ -149,9 +185,17 @@ def latency_figures(latencies: dict[str, list[int]]) -> dict[str, Figure]:
     for name, sample in latencies.items():
         for percent in (50, 99):
             figures[f"{name}_p{percent}_us"] = percentile((ns / 1e3 for ns in sample), percent)
-    ours, theirs = median(latencies["token"]), median(latencies["simplequeue"])
-    figures["token_ratio_p50"] = ours / theirs if ours and theirs else None
+    for percent in (50, 99):
+        figures[f"token_ratio_p{percent}"] = ratio(latencies, "token", "simplequeue", percent)
     return figures
+
+
+def ratio(
+    latencies: Mapping[str, Sequence[int]], one: str, other: str, percent: int
+) -> float | None:
+    """A percentile of one channel over that of another; None of nothing."""
+    ours, theirs = percentile(latencies[one], percent), percentile(latencies[other], percent)
+    return ours / theirs if ours and theirs else None
 
 
 if __name__ == "__main__":

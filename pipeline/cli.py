@@ -16,6 +16,7 @@ from rich.text import Text
 
 from pipeline import models
 from pipeline.config import Config, builtin_configs, load_config
+from pipeline.doctor import doctor
 from pipeline.errors import AudioError, ConfigError, ModelError, OutputError, VoxringError
 from pipeline.live_turn import LiveTurn
 from pipeline.pipeline import Pipeline
@@ -168,6 +169,9 @@ def config_command(config: ConfigPath = None, overrides: Overrides = None) -> No
     * `voxring config --config laptop --set tts.speed=1.2 > mine.toml`
     """
     sys.stdout.write(tomli_w.dumps(_load(config, overrides).model_dump()))
+
+
+app.command("doctor")(plainly(doctor))
 
 
 @app.command("version")

@@ -7,10 +7,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.bell_watch import BellWatch
 from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
-from ringbuf import Arena
+from ringbuf import Arena, BellWatch
 from stages.audio.client import ClientAudio, ClientSession, SoundSink
 from stages.messages import Command
 from stages.runner import Runner

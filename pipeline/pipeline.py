@@ -7,7 +7,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from pipeline.bell_watch import BellWatch
 from pipeline.client_edge import ClientEdge
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config
@@ -17,6 +16,7 @@ from pipeline.sessions import Sessions
 from pipeline.supervisor import Supervisor
 from pipeline.timeline import Collector, Timeline
 from pipeline.tokenizer import vocabulary_for
+from ringbuf import BellWatch
 from stages.outcome import Outcome
 
 Progress = Callable[[str, str, float | None], None]

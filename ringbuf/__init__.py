@@ -4,16 +4,31 @@ layout.py        what an arena looks like: pure arithmetic
 arena.py         one nameless shared-memory segment with all lanes
 lane.py          one conversation: its rings and its control words
 token_ring.py    ids;  audio_ring.py  sound;  event_ring.py  timeline;  command_ring.py  bytes
-doorbell.py      how a process sleeps until there is something to do
-_core.c          the memory orders that all of it rests on
+ends.py          who is at the two ends of a ring, and waiting for each other
+doorbell.py      how a process sleeps until there is something to do;  bell_watch.py  under asyncio
+inspect.py       an arena as text, for people
+errors.py        everything that can go wrong
+_core.c          the shared words, for Python
+_ring.h          the memory orders that all of it rests on: C11, no Python
 """
 
 from ringbuf._core import die_with_parent, lifeline
 from ringbuf.arena import Arena, read_layout
 from ringbuf.audio_ring import AudioBatch, AudioBlock, AudioRing, Mark
+from ringbuf.bell_watch import BellWatch
 from ringbuf.command_ring import CommandRing
 from ringbuf.doorbell import BellPipe, Doorbell
-from ringbuf.errors import ArenaFull, LayoutMismatch, MessageTooLong, RingError
+from ringbuf.errors import (
+    ArenaFull,
+    Closed,
+    LayoutMismatch,
+    MessageTooLong,
+    NoArena,
+    Overrun,
+    PeerDied,
+    RingError,
+    RingFull,
+)
 from ringbuf.event_ring import EventRecord, EventRing
 from ringbuf.lane import Lane
 from ringbuf.layout import VERSION, Layout, RingKind, RingSpec, WordSpec
@@ -27,6 +42,8 @@ __all__ = [
     "AudioBlock",
     "AudioRing",
     "BellPipe",
+    "BellWatch",
+    "Closed",
     "CommandRing",
     "Doorbell",
     "EventRecord",
@@ -37,7 +54,11 @@ __all__ = [
     "LayoutMismatch",
     "Mark",
     "MessageTooLong",
+    "NoArena",
+    "Overrun",
+    "PeerDied",
     "RingError",
+    "RingFull",
     "RingKind",
     "RingSpec",
     "TokenBatch",

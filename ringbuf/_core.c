@@ -1,24 +1,15 @@
 /* The part of ringbuf that Python cannot promise: the order in which two processes see memory.
  *
- * Everything here works on words inside one shared mapping. Five things live in this file:
+ * The words and their orders are in _ring.h. This file gives them to Python:
  *
  *   Words     64-bit control words, one writer each
  *   Columns   one slot of a structure of arrays as plain ints
- *   Doorbell  "this lane has something for you", and the handshake that lets a process sleep
- *   Ring      head and tail of a single-producer single-consumer ring; the slots are NumPy's
+ *   Doorbell  how a process sleeps until one of its lanes has something for it
+ *   Ring      head and tail of a single-producer single-consumer ring
  *   lifeline  ends this process when its parent is gone, even while Python holds the GIL
  *
- * Orders used, and what breaks without each:
- *
- *   head: store-release by the writer, load-acquire by the reader.
- *         Without it the reader may see the new head before the slots behind it (seen on ARM).
- *   tail: store by the reader, load-acquire by the writer.
- *         Without it the writer may fill a slot that the reader has not finished reading.
- *   work, asleep, want, and the tail store in front of `want`: sequentially consistent accesses.
- *         Both sides store one word and then load the other's ("I have work" / "I sleep").
- *         With anything weaker, x86 included, each load may overtake the store before it; both
- *         then read the old value, and the sleeper is never woken.
- *         They are accesses, not fences, because ThreadSanitizer does not understand fences.
+ * Built against the stable ABI of Python 3.11; one binary serves every later one. The GIL is held
+ * everywhere but in the one place that waits: Doorbell.park.
  */
 #define PY_SSIZE_T_CLEAN
 #ifndef _GNU_SOURCE
@@ -27,63 +18,118 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
-#define LINE 128 /* two 64-byte lines: x86 prefetches them in pairs, Apple's lines are this long */
+#include "_ring.h"
 
-typedef _Atomic(uint64_t) word_t;
-_Static_assert(sizeof(word_t) == 8, "control words are 64 bits in every process");
-_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "a lock inside one process protects nobody else");
+typedef struct {
+    PyTypeObject *doorbell;
+    PyObject *closed; /* ringbuf.errors.Closed */
+} State;
 
-/* A checked pointer to `count` words, `stride` bytes apart, inside an exported buffer. */
-static word_t *words_at(const Py_buffer *memory, Py_ssize_t offset, Py_ssize_t count,
-                        Py_ssize_t stride)
+static State *state_of(void *self) { return PyType_GetModuleState(Py_TYPE((PyObject *)self)); }
+
+/* ---------------------------------------------------------------- Shared
+ *
+ * What all three types begin with: a piece of the mapping. `at` is NULL before __init__ and after
+ * close(); the buffer is held until the object goes, so a thread that is parked, or a NumPy view,
+ * never loses the memory under it.
+ */
+typedef struct {
+    PyObject_HEAD
+    Py_buffer memory;
+    void *at;
+} Shared;
+
+/* The first of `size` bytes at an offset of an exported buffer; read-only buffers will do. */
+static int shared_open(Shared *self, PyObject *source, Py_ssize_t offset, size_t size)
 {
-    if (offset < 0 || offset % 8 || count < 0 || stride < 8 || stride % 8 ||
-        count > (memory->len - offset) / stride) {
-        PyErr_Format(PyExc_ValueError, "%zd words at offset %zd do not fit in %zd bytes", count,
-                     offset, memory->len);
-        return NULL;
-    }
-    return (word_t *)((char *)memory->buf + offset);
-}
-
-static int take_buffer(PyObject *source, Py_buffer *memory)
-{
-    if (memory->obj) {
+    if (self->memory.obj) {
         PyErr_SetString(PyExc_TypeError, "__init__ was called twice");
         return -1;
     }
-    return PyObject_GetBuffer(source, memory, PyBUF_WRITABLE);
+    if (PyObject_GetBuffer(source, &self->memory, PyBUF_WRITABLE) < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_BufferError))
+            return -1;
+        PyErr_Clear();
+        if (PyObject_GetBuffer(source, &self->memory, PyBUF_SIMPLE) < 0)
+            return -1;
+    }
+    if (offset < 0 || offset > self->memory.len || size > (size_t)(self->memory.len - offset)) {
+        PyErr_Format(PyExc_ValueError, "%zu bytes at offset %zd do not fit in %zd bytes", size,
+                     offset, self->memory.len);
+        return -1;
+    }
+    char *at = (char *)self->memory.buf + offset;
+    if ((uintptr_t)at % sizeof(word_t)) {
+        PyErr_Format(PyExc_ValueError, "offset %zd is not that of a 64-bit word", offset);
+        return -1;
+    }
+    self->at = at;
+    return 0;
 }
 
-static void free_object(PyObject *self)
+/* 0 if the object may be used, and written to if that is asked. */
+static int shared_check(void *self, int writing)
+{
+    Shared *shared = self;
+    if (!shared->at) {
+        PyErr_SetString(state_of(self)->closed, "its arena is closed");
+        return -1;
+    }
+    if (writing && shared->memory.readonly) {
+        PyErr_SetString(PyExc_TypeError, "this arena is mapped for reading only");
+        return -1;
+    }
+    return 0;
+}
+
+static void shared_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-    release(self);
+    PyBuffer_Release(&((Shared *)self)->memory);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
+}
+
+static PyObject *shared_is_closed(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(!((Shared *)self)->at);
+}
+
+static PyObject *number(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
+
+static int to_number(PyObject *value, uint64_t limit, uint64_t *result)
+{
+    if (!value) {
+        PyErr_SetString(PyExc_TypeError, "it cannot be deleted");
+        return -1;
+    }
+    *result = PyLong_AsUnsignedLongLong(value);
+    if (*result == (uint64_t)-1 && PyErr_Occurred())
+        return -1;
+    if (*result > limit) {
+        PyErr_Format(PyExc_ValueError, "%llu slots, but only %llu are there",
+                     (unsigned long long)*result, (unsigned long long)limit);
+        return -1;
+    }
+    return 0;
 }
 
 /* ---------------------------------------------------------------- Words */
 
 typedef struct {
-    PyObject_HEAD
-    Py_buffer memory;
-    word_t *first;
+    Shared shared;
     Py_ssize_t count, stride;
 } Words;
 
@@ -91,56 +137,69 @@ static int Words_init(Words *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"memory", "offset", "count", "stride", NULL};
     PyObject *source;
-    Py_ssize_t offset;
-    self->stride = LINE;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|n", names, &source, &offset, &self->count,
-                                     &self->stride))
+    Py_ssize_t offset, count, stride = LINE;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|n", names, &source, &offset, &count,
+                                     &stride))
         return -1;
-    if (take_buffer(source, &self->memory) < 0)
+    if (count < 0 || stride < 8 || stride % 8 || count > PY_SSIZE_T_MAX / stride) {
+        PyErr_Format(PyExc_ValueError, "%zd words, %zd bytes apart", count, stride);
         return -1;
-    self->first = words_at(&self->memory, offset, self->count, self->stride);
-    return self->first ? 0 : -1;
+    }
+    self->count = count;
+    self->stride = stride;
+    return shared_open(&self->shared, source, offset, (size_t)(count * stride));
 }
 
-static void Words_dealloc(Words *self)
+static word_t *Words_at(PyObject *object, Py_ssize_t index, int writing)
 {
-    PyBuffer_Release(&self->memory);
-    free_object((PyObject *)self);
-}
-
-static word_t *Words_get(Words *self, Py_ssize_t index)
-{
-    if (!self->first || index < 0 || index >= self->count) {
+    Words *self = (Words *)object;
+    if (shared_check(self, writing) < 0)
+        return NULL;
+    if (index < 0 || index >= self->count) {
         PyErr_Format(PyExc_IndexError, "word %zd of %zd", index, self->count);
         return NULL;
     }
-    return (word_t *)((char *)self->first + index * self->stride);
+    return (word_t *)((char *)self->shared.at + index * self->stride);
 }
 
 static PyObject *Words_item(PyObject *self, Py_ssize_t index)
 {
-    word_t *word = Words_get((Words *)self, index);
-    return word ? PyLong_FromUnsignedLongLong(atomic_load(word)) : NULL;
+    word_t *word = Words_at(self, index, 0);
+    return word ? number(word_load(word)) : NULL;
 }
 
 static int Words_assign(PyObject *self, Py_ssize_t index, PyObject *value)
 {
-    word_t *word = Words_get((Words *)self, index);
-    if (!word || !value)
+    uint64_t wanted;
+    word_t *word = Words_at(self, index, 1);
+    if (!word || to_number(value, UINT64_MAX, &wanted) < 0)
         return -1;
-    uint64_t number = PyLong_AsUnsignedLongLong(value);
-    if (number == (uint64_t)-1 && PyErr_Occurred())
-        return -1;
-    atomic_store(word, number);
+    word_store(word, wanted);
     return 0;
 }
 
 static Py_ssize_t Words_length(PyObject *self) { return ((Words *)self)->count; }
 
+static PyObject *Words_close(Words *self, PyObject *Py_UNUSED(ignored))
+{
+    self->shared.at = NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef Words_methods[] = {
+    {"close", (PyCFunction)Words_close, METH_NOARGS, "Any later use raises Closed."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef Words_getset[] = {
+    {"is_closed", shared_is_closed, NULL, "Whether close() was called.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
 static PyType_Slot Words_slots[] = {
     {Py_tp_doc, "Words(memory, offset, count, stride=128): atomic 64-bit words of a mapping."},
     {Py_tp_init, Words_init},
-    {Py_tp_dealloc, Words_dealloc},
+    {Py_tp_dealloc, shared_dealloc},
+    {Py_tp_methods, Words_methods},
+    {Py_tp_getset, Words_getset},
     {Py_sq_item, Words_item},
     {Py_sq_ass_item, Words_assign},
     {Py_sq_length, Words_length},
@@ -152,18 +211,20 @@ static PyType_Spec Words_spec = {"ringbuf._core.Words", sizeof(Words), 0, Py_TPF
 /* -------------------------------------------------------------- Columns
  *
  * One slot of a structure of arrays as plain ints, in one call. The same through NumPy costs an
- * object and a lookup for each value, and that on the way of every token.
+ * object and a lookup for each value, and that on the way of every token. Plain loads and stores:
+ * it is the counters of the ring that say who may touch a slot.
  */
 #define MAX_COLUMNS 16
 
 typedef struct {
-    PyObject_HEAD
-    Py_buffer memory;
+    char *first;
+    char type; /* as in the struct module: B I i q */
+} column_t;
+
+typedef struct {
+    Shared shared;
     Py_ssize_t capacity, count;
-    struct {
-        char *first;
-        char type; /* as in the struct module: B I i q */
-    } columns[MAX_COLUMNS];
+    column_t columns[MAX_COLUMNS];
 } Columns;
 
 static Py_ssize_t type_size(char type)
@@ -175,14 +236,15 @@ static int Columns_init(Columns *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"memory", "capacity", "types", "offsets", NULL};
     PyObject *source, *offsets;
+    Py_ssize_t capacity;
     const char *types;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OnsO!", names, &source, &self->capacity, &types,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OnsO!", names, &source, &capacity, &types,
                                      &PyTuple_Type, &offsets))
         return -1;
-    if (take_buffer(source, &self->memory) < 0)
+    if (shared_open(&self->shared, source, 0, 0) < 0)
         return -1;
     Py_ssize_t count = (Py_ssize_t)strlen(types);
-    if (count > MAX_COLUMNS || PyTuple_Size(offsets) != count || self->capacity < 1) {
+    if (count > MAX_COLUMNS || PyTuple_Size(offsets) != count || capacity < 1) {
         PyErr_SetString(PyExc_ValueError, "one offset for each type, and a capacity above 0");
         return -1;
     }
@@ -192,48 +254,70 @@ static int Columns_init(Columns *self, PyObject *args, PyObject *kwargs)
         if (offset == -1 && PyErr_Occurred())
             return -1;
         if (!size || offset < 0 || offset % size ||
-            self->capacity > (self->memory.len - offset) / size) {
+            capacity > (self->shared.memory.len - offset) / size) {
             PyErr_Format(PyExc_ValueError, "a column of type %c at offset %zd", types[i], offset);
             return -1;
         }
-        self->columns[i].first = (char *)self->memory.buf + offset;
-        self->columns[i].type = types[i];
+        self->columns[i] = (column_t){(char *)self->shared.at + offset, types[i]};
     }
+    self->capacity = capacity;
     self->count = count;
     return 0;
 }
 
-static void Columns_dealloc(Columns *self)
+static int Columns_slot(Columns *self, PyObject *value, Py_ssize_t *slot)
 {
-    PyBuffer_Release(&self->memory);
-    free_object((PyObject *)self);
+    *slot = PyLong_AsSsize_t(value);
+    if (*slot == -1 && PyErr_Occurred())
+        return -1;
+    if (*slot < 0 || *slot >= self->capacity) {
+        PyErr_Format(PyExc_IndexError, "slot %zd of %zd", *slot, self->capacity);
+        return -1;
+    }
+    return 0;
+}
+
+static long long column_load(column_t column, Py_ssize_t slot)
+{
+    switch (column.type) {
+    case 'B':
+        return ((const uint8_t *)column.first)[slot];
+    case 'I':
+        return ((const uint32_t *)column.first)[slot];
+    case 'i':
+        return ((const int32_t *)column.first)[slot];
+    default:
+        return ((const int64_t *)column.first)[slot];
+    }
+}
+
+/* Whether it fits. */
+static int column_store(column_t column, Py_ssize_t slot, long long value)
+{
+    switch (column.type) {
+    case 'B':
+        ((uint8_t *)column.first)[slot] = (uint8_t)value;
+        return value >= 0 && value <= UINT8_MAX;
+    case 'I':
+        ((uint32_t *)column.first)[slot] = (uint32_t)value;
+        return value >= 0 && value <= UINT32_MAX;
+    case 'i':
+        ((int32_t *)column.first)[slot] = (int32_t)value;
+        return value >= INT32_MIN && value <= INT32_MAX;
+    default:
+        ((int64_t *)column.first)[slot] = value;
+        return 1;
+    }
 }
 
 static PyObject *Columns_get(Columns *self, PyObject *argument)
 {
-    Py_ssize_t slot = PyLong_AsSsize_t(argument);
-    if (slot == -1 && PyErr_Occurred())
+    Py_ssize_t slot;
+    if (Columns_slot(self, argument, &slot) < 0)
         return NULL;
-    if (slot < 0 || slot >= self->capacity)
-        return PyErr_Format(PyExc_IndexError, "slot %zd of %zd", slot, self->capacity);
     PyObject *values = PyTuple_New(self->count);
     for (Py_ssize_t i = 0; values && i < self->count; i++) {
-        const char *first = self->columns[i].first;
-        long long number = 0;
-        switch (self->columns[i].type) {
-        case 'B':
-            number = ((const uint8_t *)first)[slot];
-            break;
-        case 'I':
-            number = ((const uint32_t *)first)[slot];
-            break;
-        case 'i':
-            number = ((const int32_t *)first)[slot];
-            break;
-        default:
-            number = ((const int64_t *)first)[slot];
-        }
-        PyObject *value = PyLong_FromLongLong(number);
+        PyObject *value = PyLong_FromLongLong(column_load(self->columns[i], slot));
         if (!value || PyTuple_SetItem(values, i, value) < 0)
             Py_CLEAR(values);
     }
@@ -242,259 +326,296 @@ static PyObject *Columns_get(Columns *self, PyObject *argument)
 
 static PyObject *Columns_set(Columns *self, PyObject *args)
 {
+    Py_ssize_t slot;
     if (PyTuple_Size(args) != self->count + 1)
         return PyErr_Format(PyExc_TypeError, "a slot and %zd values", self->count);
-    Py_ssize_t slot = PyLong_AsSsize_t(PyTuple_GetItem(args, 0));
-    if (slot == -1 && PyErr_Occurred())
+    if (shared_check(self, 1) < 0 || Columns_slot(self, PyTuple_GetItem(args, 0), &slot) < 0)
         return NULL;
-    if (slot < 0 || slot >= self->capacity)
-        return PyErr_Format(PyExc_IndexError, "slot %zd of %zd", slot, self->capacity);
     for (Py_ssize_t i = 0; i < self->count; i++) {
-        long long number = PyLong_AsLongLong(PyTuple_GetItem(args, i + 1));
-        char *first = self->columns[i].first;
-        int fits = 1;
-        if (number == -1 && PyErr_Occurred())
+        long long value = PyLong_AsLongLong(PyTuple_GetItem(args, i + 1));
+        if (value == -1 && PyErr_Occurred())
             return NULL;
-        switch (self->columns[i].type) {
-        case 'B':
-            fits = number >= 0 && number <= UINT8_MAX;
-            ((uint8_t *)first)[slot] = (uint8_t)number;
-            break;
-        case 'I':
-            fits = number >= 0 && number <= UINT32_MAX;
-            ((uint32_t *)first)[slot] = (uint32_t)number;
-            break;
-        case 'i':
-            fits = number >= INT32_MIN && number <= INT32_MAX;
-            ((int32_t *)first)[slot] = (int32_t)number;
-            break;
-        default:
-            ((int64_t *)first)[slot] = number;
-        }
-        if (!fits)
-            return PyErr_Format(PyExc_OverflowError, "%lld in column %zd", number, i);
+        if (!column_store(self->columns[i], slot, value))
+            return PyErr_Format(PyExc_OverflowError, "%lld in column %zd", value, i);
     }
     Py_RETURN_NONE;
 }
 
+#define TOKEN_TYPES "iIIIBq" /* id, position, turn, answer, kind, stamp: see ringbuf/layout.py */
+#define KIND_ID 0            /* ringbuf.Kind.ID */
+
+static int has_token_types(const Columns *self)
+{
+    for (Py_ssize_t i = 0; i < self->count; i++)
+        if (self->columns[i].type != TOKEN_TYPES[i])
+            return 0;
+    return self->count == (Py_ssize_t)sizeof TOKEN_TYPES - 1;
+}
+
+/* Where the run that begins at `first` ends: ids of one turn and answer at consecutive positions,
+ * or one slot of another kind. The same by NumPy takes longer than the rest of a read. */
+static Py_ssize_t token_run(const Columns *self, Py_ssize_t first, Py_ssize_t stop)
+{
+    const uint32_t *position = (const uint32_t *)self->columns[1].first;
+    const uint32_t *turn = (const uint32_t *)self->columns[2].first;
+    const uint32_t *answer = (const uint32_t *)self->columns[3].first;
+    const uint8_t *kind = (const uint8_t *)self->columns[4].first;
+    Py_ssize_t slot = first + 1;
+    while (slot < stop && kind[first] == KIND_ID && kind[slot] == KIND_ID &&
+           turn[slot] == turn[first] && answer[slot] == answer[first] &&
+           position[slot] == position[slot - 1] + 1)
+        slot++;
+    return slot;
+}
+
+static PyObject *Columns_run(Columns *self, PyObject *args)
+{
+    Py_ssize_t first, stop;
+    if (!PyArg_ParseTuple(args, "nn", &first, &stop))
+        return NULL;
+    if (!has_token_types(self)) {
+        PyErr_SetString(PyExc_TypeError, "only token slots have runs");
+        return NULL;
+    }
+    if (first < 0 || first >= stop || stop > self->capacity)
+        return PyErr_Format(PyExc_IndexError, "slots %zd to %zd of %zd", first, stop,
+                            self->capacity);
+    return PyLong_FromSsize_t(token_run(self, first, stop));
+}
+
 static PyMethodDef Columns_methods[] = {
     {"get", (PyCFunction)Columns_get, METH_O, "The values of one slot."},
+    {"run", (PyCFunction)Columns_run, METH_VARARGS, "The end of the run from first, below stop."},
     {"set", (PyCFunction)Columns_set, METH_VARARGS, "Store the values of one slot."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot Columns_slots[] = {
     {Py_tp_doc, "Columns(memory, capacity, types, offsets): slots of a structure of arrays."},
     {Py_tp_init, Columns_init},
-    {Py_tp_dealloc, Columns_dealloc},
+    {Py_tp_dealloc, shared_dealloc},
     {Py_tp_methods, Columns_methods},
     {0, NULL},
 };
 static PyType_Spec Columns_spec = {"ringbuf._core.Columns", sizeof(Columns), 0, Py_TPFLAGS_DEFAULT,
                                    Columns_slots};
 
-/* ------------------------------------------------------------- Doorbell
- *
- * In memory:   line 0  asleep      1 while the owner sleeps; the ringer that takes it to 0 writes
- *              line 1  beat        when the owner was last seen awake, ns
- *                      recoveries  wake-ups that only the safety timer noticed
- *              line 2  work        one bit per lane
- */
+/* ------------------------------------------------------------- Doorbell */
+
 typedef struct {
-    PyObject_HEAD
-    Py_buffer memory;
-    word_t *asleep, *beat, *recoveries, *work;
-    Py_ssize_t lanes, words;
-    int read_fd, write_fd;
-    int rung; /* there may be a byte in the pipe */
+    Shared shared;
+    bell_t bell;
 } Doorbell;
 
 static int Doorbell_init(Doorbell *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"memory", "offset", "lanes", "read_fd", "write_fd", NULL};
     PyObject *source;
-    Py_ssize_t offset;
-    self->read_fd = self->write_fd = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|ii", names, &source, &offset, &self->lanes,
-                                     &self->read_fd, &self->write_fd))
+    Py_ssize_t offset, lanes;
+    int read_fd = -1, write_fd = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|ii", names, &source, &offset, &lanes,
+                                     &read_fd, &write_fd))
         return -1;
-    if (take_buffer(source, &self->memory) < 0)
+    if (lanes < 0 || lanes > PY_SSIZE_T_MAX - 63) {
+        PyErr_Format(PyExc_ValueError, "%zd lanes", lanes);
         return -1;
-    self->words = (self->lanes + 63) / 64;
-    word_t *first = words_at(&self->memory, offset, 2 * LINE / 8 + self->words, 8);
-    if (!first)
+    }
+    size_t words = ((size_t)lanes + 63) / 64;
+    if (shared_open(&self->shared, source, offset, sizeof(struct bell) + words * 8) < 0)
         return -1;
-    self->beat = first + LINE / 8;
-    self->recoveries = self->beat + 1;
-    self->work = first + 2 * LINE / 8;
-    self->asleep = first;
+    /* rung: what a predecessor left in the pipe is thrown out before the first sleep. */
+    self->bell = (bell_t){self->shared.at, (size_t)lanes, words, read_fd, write_fd, true};
     return 0;
 }
 
-static void Doorbell_dealloc(Doorbell *self)
+/* The bell, or NULL with an exception. */
+static bell_t *Doorbell_open(Doorbell *self, int writing)
 {
-    PyBuffer_Release(&self->memory);
-    free_object((PyObject *)self);
+    return shared_check(self, writing) < 0 ? NULL : &self->bell;
 }
 
-/* Ringer's half of the handshake: store work, then load asleep. */
-static void doorbell_ring(Doorbell *self, Py_ssize_t lane)
+static bell_t *Doorbell_owned(Doorbell *self)
 {
-    atomic_fetch_or(&self->work[lane / 64], UINT64_C(1) << (lane % 64));
-    if (atomic_load(self->asleep) && atomic_exchange(self->asleep, 0)) {
-        /* EAGAIN: the pipe is full, so the owner is awake or about to be.
-         * EPIPE: the owner is dead; who is dead is for the supervisor to say. */
-        ssize_t ignored = write(self->write_fd, "", 1);
-        (void)ignored;
+    bell_t *bell = Doorbell_open(self, 1);
+    if (bell && bell->read_fd < 0) {
+        PyErr_SetString(PyExc_ValueError, "only the owner of a doorbell may sleep on it");
+        return NULL;
     }
+    return bell;
 }
 
 static PyObject *Doorbell_ring(Doorbell *self, PyObject *argument)
 {
+    bell_t *bell = Doorbell_open(self, 1);
+    if (!bell)
+        return NULL;
     Py_ssize_t lane = PyLong_AsSsize_t(argument);
     if (lane == -1 && PyErr_Occurred())
         return NULL;
-    if (!self->asleep || lane < 0 || lane >= self->lanes)
-        return PyErr_Format(PyExc_IndexError, "lane %zd of %zd", lane, self->lanes);
-    doorbell_ring(self, lane);
+    if (lane < 0 || (size_t)lane >= bell->lanes)
+        return PyErr_Format(PyExc_IndexError, "lane %zd of %zu", lane, bell->lanes);
+    bell_ring(bell, (size_t)lane);
     Py_RETURN_NONE;
+}
+
+static PyObject *Doorbell_nudge(Doorbell *self, PyObject *Py_UNUSED(ignored))
+{
+    bell_t *bell = Doorbell_open(self, 1);
+    if (!bell)
+        return NULL;
+    bell_nudge(bell);
+    Py_RETURN_NONE;
+}
+
+static int append_lanes(PyObject *lanes, size_t word, uint64_t bits)
+{
+    for (; bits; bits &= bits - 1) {
+        PyObject *lane = PyLong_FromSize_t(word * 64 + (size_t)__builtin_ctzll(bits));
+        int failed = !lane || PyList_Append(lanes, lane) < 0;
+        Py_XDECREF(lane);
+        if (failed)
+            return -1;
+    }
+    return 0;
 }
 
 static PyObject *Doorbell_take(Doorbell *self, PyObject *Py_UNUSED(ignored))
 {
-    PyObject *lanes = PyList_New(0);
-    for (Py_ssize_t i = 0; lanes && i < self->words; i++) {
-        if (!atomic_load(&self->work[i]))
-            continue;
-        uint64_t bits = atomic_exchange(&self->work[i], 0);
-        for (; bits; bits &= bits - 1) {
-            PyObject *lane = PyLong_FromSsize_t(i * 64 + __builtin_ctzll(bits));
-            if (!lane || PyList_Append(lanes, lane) < 0)
-                Py_CLEAR(lanes);
-            Py_XDECREF(lane);
-            if (!lanes)
-                break;
-        }
-    }
+    bell_t *bell = Doorbell_open(self, 1);
+    PyObject *lanes = bell ? PyList_New(0) : NULL;
+    for (size_t i = 0; lanes && i < bell->words; i++)
+        if (append_lanes(lanes, i, bell_take(bell, i)) < 0)
+            Py_CLEAR(lanes);
     return lanes;
 }
 
-static int doorbell_has_work(Doorbell *self)
+static PyObject *Doorbell_pending(Doorbell *self, PyObject *Py_UNUSED(ignored))
 {
-    for (Py_ssize_t i = 0; i < self->words; i++)
-        if (atomic_load(&self->work[i]))
-            return 1;
-    return 0;
-}
-
-/* Sleeper's half: store asleep, then load work. True when it is safe to sleep. */
-static int doorbell_arm(Doorbell *self)
-{
-    atomic_store(self->asleep, 1);
-    if (!doorbell_has_work(self))
-        return 1;
-    atomic_store(self->asleep, 0);
-    return 0;
-}
-
-static void doorbell_empty(Doorbell *self)
-{
-    char waste[64];
-    while (read(self->read_fd, waste, sizeof waste) == sizeof waste)
-        ;
-    self->rung = 0;
-}
-
-static void doorbell_disarm(Doorbell *self)
-{
-    atomic_store(self->asleep, 0);
-    doorbell_empty(self);
+    bell_t *bell = Doorbell_open(self, 0);
+    PyObject *lanes = bell ? PyList_New(0) : NULL;
+    for (size_t i = 0; lanes && i < bell->words; i++)
+        if (append_lanes(lanes, i, word_load(&bell->shared->work[i])) < 0)
+            Py_CLEAR(lanes);
+    return lanes;
 }
 
 static PyObject *Doorbell_arm(Doorbell *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyBool_FromLong(doorbell_arm(self));
+    bell_t *bell = Doorbell_owned(self);
+    return bell ? PyBool_FromLong(bell_arm(bell)) : NULL;
 }
 
 static PyObject *Doorbell_disarm(Doorbell *self, PyObject *Py_UNUSED(ignored))
 {
-    doorbell_disarm(self);
+    bell_t *bell = Doorbell_owned(self);
+    if (!bell)
+        return NULL;
+    bell_disarm(bell);
     Py_RETURN_NONE;
 }
 
-#define SAFETY_MS 1000
-
 static PyObject *Doorbell_park(Doorbell *self, PyObject *argument)
 {
+    bell_t *bell = Doorbell_owned(self);
+    if (!bell)
+        return NULL;
     double seconds = PyFloat_AsDouble(argument);
     if (seconds == -1.0 && PyErr_Occurred())
         return NULL;
-    if (self->read_fd < 0)
-        return PyErr_Format(PyExc_ValueError, "only the owner of a doorbell may park on it");
-    /* Rounded up: a timer that wakes early would only sleep again. */
-    int timeout = seconds <= 0 ? 0 : seconds >= 1 ? SAFETY_MS : (int)(seconds * 1000) + 1;
-    struct pollfd bell = {self->read_fd, POLLIN, 0};
+    int64_t ns = seconds > 0 ? seconds < 1 ? (int64_t)(seconds * 1e9) : SAFETY_NS : 0;
     int events = 1;
-    /* The byte of the last wake-up is taken out here and not there: nobody waits for it now. One
-     * that comes between this and `arm` can only cost one wake-up for nothing. */
-    if (self->rung)
-        doorbell_empty(self);
-    if (doorbell_arm(self)) {
+    if (bell_before_sleep(bell)) {
+        /* Another thread may close the arena meanwhile; the mapping stays until we are gone. */
         Py_BEGIN_ALLOW_THREADS
-        events = poll(&bell, 1, timeout);
+        events = bell_sleep(bell, ns);
         Py_END_ALLOW_THREADS
-        if (events == 0 && timeout == SAFETY_MS && doorbell_has_work(self) &&
-            atomic_exchange(self->asleep, 0))
-            atomic_fetch_add(self->recoveries, 1);
-        atomic_store(self->asleep, 0);
-        self->rung = events > 0;
+        bell_after_sleep(bell, events);
     }
     if (events < 0 && PyErr_CheckSignals() < 0)
         return NULL;
     Py_RETURN_NONE;
 }
 
-static PyObject *Doorbell_get_beat(Doorbell *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(atomic_load(self->beat));
-}
-
-static int Doorbell_set_beat(Doorbell *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    uint64_t number = value ? PyLong_AsUnsignedLongLong(value) : 0;
-    if (PyErr_Occurred())
-        return -1;
-    atomic_store_explicit(self->beat, number, memory_order_relaxed);
-    return 0;
-}
-
-static PyObject *Doorbell_get_recoveries(Doorbell *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(atomic_load(self->recoveries));
-}
-
 static PyObject *Doorbell_fileno(Doorbell *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyLong_FromLong(self->read_fd);
+    bell_t *bell = Doorbell_open(self, 0);
+    return bell ? PyLong_FromLong(bell->read_fd) : NULL;
+}
+
+static PyObject *Doorbell_close(Doorbell *self, PyObject *Py_UNUSED(ignored))
+{
+    /* A thread of this process that is parked on it wakes up, and then finds it closed. */
+    if (self->shared.at && !self->shared.memory.readonly && self->bell.read_fd >= 0)
+        bell_nudge(&self->bell);
+    self->shared.at = NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *Doorbell_repr(Doorbell *self)
+{
+    if (!self->shared.at)
+        return PyUnicode_FromString("<Doorbell: closed>");
+    struct bell *bell = self->shared.at;
+    return PyUnicode_FromFormat(
+        "<Doorbell: %s, %s, recoveries %llu>", bell_load_life(&self->bell) % 2 ? "dead" : "alive",
+        word_load(&bell->asleep) ? "asleep" : "awake",
+        (unsigned long long)word_load(&bell->recoveries));
+}
+
+static PyObject *Doorbell_get(Doorbell *self, void *closure)
+{
+    bell_t *bell = Doorbell_open(self, 0);
+    if (!bell)
+        return NULL;
+    switch (*(const char *)closure) {
+    case 'a':
+        return PyBool_FromLong(word_load(&bell->shared->asleep) != 0);
+    case 'b':
+        return number(word_load(&bell->shared->beat));
+    case 'l':
+        return number(bell_load_life(bell));
+    default:
+        return number(word_load(&bell->shared->recoveries));
+    }
+}
+
+static int Doorbell_set(Doorbell *self, PyObject *value, void *closure)
+{
+    uint64_t wanted;
+    bell_t *bell = Doorbell_open(self, 1);
+    if (!bell || to_number(value, UINT64_MAX, &wanted) < 0)
+        return -1;
+    if (*(const char *)closure == 'l')
+        bell_store_life(bell, wanted);
+    else /* relaxed: a time that is compared with the clock, nothing else */
+        atomic_store_explicit(&bell->shared->beat, wanted, memory_order_relaxed);
+    return 0;
 }
 
 static PyMethodDef Doorbell_methods[] = {
     {"ring", (PyCFunction)Doorbell_ring, METH_O, "Mark a lane as having work; wake the owner."},
+    {"nudge", (PyCFunction)Doorbell_nudge, METH_NOARGS, "Wake the owner, asleep or not."},
     {"take", (PyCFunction)Doorbell_take, METH_NOARGS, "The lanes that have work; clears them."},
+    {"pending", (PyCFunction)Doorbell_pending, METH_NOARGS, "The lanes that have work."},
     {"park", (PyCFunction)Doorbell_park, METH_O, "Sleep until rung, at most so many seconds."},
     {"arm", (PyCFunction)Doorbell_arm, METH_NOARGS, "Go to sleep; False if there is work."},
     {"disarm", (PyCFunction)Doorbell_disarm, METH_NOARGS, "Wake up and empty the pipe."},
     {"fileno", (PyCFunction)Doorbell_fileno, METH_NOARGS, "The descriptor to wait on."},
+    {"close", (PyCFunction)Doorbell_close, METH_NOARGS, "Any later use raises Closed."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef Doorbell_getset[] = {
-    {"beat", (getter)Doorbell_get_beat, (setter)Doorbell_set_beat, "Last sign of life, ns.", NULL},
-    {"recoveries", (getter)Doorbell_get_recoveries, NULL, "Wake-ups that were missed.", NULL},
+    {"asleep", (getter)Doorbell_get, NULL, "Whether the owner sleeps.", "a"},
+    {"beat", (getter)Doorbell_get, (setter)Doorbell_set, "Last sign of life, ns.", "b"},
+    {"life", (getter)Doorbell_get, (setter)Doorbell_set, "Odd while the owner is dead.", "l"},
+    {"recoveries", (getter)Doorbell_get, NULL, "Wake-ups that were missed.", "r"},
+    {"is_closed", shared_is_closed, NULL, "Whether close() was called.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot Doorbell_slots[] = {
     {Py_tp_doc, "Doorbell(memory, offset, lanes, read_fd=-1, write_fd=-1)"},
     {Py_tp_init, Doorbell_init},
-    {Py_tp_dealloc, Doorbell_dealloc},
+    {Py_tp_repr, Doorbell_repr},
+    {Py_tp_dealloc, shared_dealloc},
     {Py_tp_methods, Doorbell_methods},
     {Py_tp_getset, Doorbell_getset},
     {0, NULL},
@@ -502,41 +623,33 @@ static PyType_Slot Doorbell_slots[] = {
 static PyType_Spec Doorbell_spec = {"ringbuf._core.Doorbell", sizeof(Doorbell), 0,
                                     Py_TPFLAGS_DEFAULT, Doorbell_slots};
 
-/* ----------------------------------------------------------------- Ring
- *
- * In memory:   line 0  head, dropped    written by the writer
- *              line 1  tail             written by the reader
- *              line 2  want             set by a writer that found the ring full
- *
- * Counters run freely through 2^64; an index is a counter masked by the power-of-two capacity.
- */
+/* ----------------------------------------------------------------- Ring */
+
 typedef struct {
-    PyObject_HEAD
-    Py_buffer memory;
-    word_t *head, *dropped, *tail, *want;
-    uint64_t capacity, held; /* held: filled by this writer, not published yet */
-    int holding;
-    Py_ssize_t lane;
-    Doorbell *reader, *writer; /* whom to wake; NULL: nobody waits */
+    Shared shared;
+    ring_t ring;
+    PyObject *reader, *writer; /* the doorbells that `ring` points into, kept alive */
 } Ring;
 
-static PyTypeObject *doorbell_type;
-
-static int Ring_bell(PyObject *candidate, Py_ssize_t lane, Doorbell **bell)
+static int Ring_bell(PyTypeObject *type, PyObject *candidate, size_t lane, PyObject **keep,
+                     bell_t **bell)
 {
-    *bell = NULL;
     if (candidate == Py_None)
         return 0;
-    if (!PyObject_TypeCheck(candidate, doorbell_type)) {
+    if (!PyObject_TypeCheck(candidate, type)) {
         PyErr_SetString(PyExc_TypeError, "reader and writer are doorbells or None");
         return -1;
     }
-    if (lane < 0 || lane >= ((Doorbell *)candidate)->lanes) {
-        PyErr_Format(PyExc_IndexError, "lane %zd of %zd", lane, ((Doorbell *)candidate)->lanes);
+    bell_t *found = Doorbell_open((Doorbell *)candidate, 0);
+    if (!found)
+        return -1;
+    if (lane >= found->lanes) {
+        PyErr_Format(PyExc_IndexError, "lane %zu of %zu", lane, found->lanes);
         return -1;
     }
     Py_INCREF(candidate);
-    *bell = (Doorbell *)candidate;
+    *keep = candidate;
+    *bell = found;
     return 0;
 }
 
@@ -544,138 +657,120 @@ static int Ring_init(Ring *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"memory", "offset", "capacity", "lane", "reader", "writer", NULL};
     PyObject *source, *reader = Py_None, *writer = Py_None;
-    Py_ssize_t offset, capacity;
+    Py_ssize_t offset, capacity, lane;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onnn|OO", names, &source, &offset, &capacity,
-                                     &self->lane, &reader, &writer))
+                                     &lane, &reader, &writer))
         return -1;
     if (capacity < 1 || (capacity & (capacity - 1))) {
         PyErr_Format(PyExc_ValueError, "a capacity is a power of two, not %zd", capacity);
         return -1;
     }
-    if (take_buffer(source, &self->memory) < 0)
+    if (lane < 0) {
+        PyErr_Format(PyExc_IndexError, "lane %zd", lane);
         return -1;
-    word_t *first = words_at(&self->memory, offset, 3 * LINE / 8, 8);
-    if (!first || Ring_bell(reader, self->lane, &self->reader) < 0 ||
-        Ring_bell(writer, self->lane, &self->writer) < 0)
+    }
+    if (shared_open(&self->shared, source, offset, sizeof(struct ring)) < 0)
         return -1;
-    self->capacity = (uint64_t)capacity;
-    self->head = first;
-    self->dropped = first + 1;
-    self->tail = first + LINE / 8;
-    self->want = first + 2 * LINE / 8;
+    PyTypeObject *type = state_of(self)->doorbell;
+    self->ring = (ring_t){.capacity = (uint64_t)capacity, .lane = (size_t)lane};
+    if (Ring_bell(type, reader, self->ring.lane, &self->reader, &self->ring.reader) < 0 ||
+        Ring_bell(type, writer, self->ring.lane, &self->writer, &self->ring.writer) < 0) {
+        self->shared.at = NULL;
+        return -1;
+    }
+    self->ring.shared = self->shared.at;
     return 0;
 }
 
-static void Ring_dealloc(Ring *self)
+static void Ring_dealloc(PyObject *self)
 {
-    PyBuffer_Release(&self->memory);
-    Py_XDECREF((PyObject *)self->reader);
-    Py_XDECREF((PyObject *)self->writer);
-    free_object((PyObject *)self);
+    Py_XDECREF(((Ring *)self)->reader);
+    Py_XDECREF(((Ring *)self)->writer);
+    shared_dealloc(self);
 }
 
-/* Where the writer writes next: behind what it published and what it holds back. */
-static uint64_t ring_end(Ring *self)
+/* The ring, or NULL with an exception. Its bells are of the same arena and close after it. */
+static ring_t *Ring_open(Ring *self, int writing)
 {
-    return atomic_load_explicit(self->head, memory_order_relaxed) + self->held; /* our own */
-}
-
-static uint64_t ring_free(Ring *self)
-{
-    uint64_t head = ring_end(self);
-    return self->capacity - (head - atomic_load_explicit(self->tail, memory_order_acquire));
-}
-
-static uint64_t ring_filled(Ring *self)
-{
-    uint64_t tail = atomic_load_explicit(self->tail, memory_order_relaxed); /* our own */
-    return atomic_load_explicit(self->head, memory_order_acquire) - tail;
+    return shared_check(self, writing) < 0 ? NULL : &self->ring;
 }
 
 static PyObject *Ring_free(Ring *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyLong_FromUnsignedLongLong(ring_free(self));
+    ring_t *ring = Ring_open(self, 0);
+    return ring ? number(ring_free(ring)) : NULL;
 }
 
 static PyObject *Ring_filled(Ring *self, PyObject *Py_UNUSED(ignored))
 {
-    return PyLong_FromUnsignedLongLong(ring_filled(self));
+    ring_t *ring = Ring_open(self, 0);
+    return ring ? number(ring_filled(ring)) : NULL;
 }
 
-/* A writer that found too little room: store want, then look again (the reader stores tail, then
- * loads want), so one of the two always sees the other. */
 static PyObject *Ring_want(Ring *self, PyObject *Py_UNUSED(ignored))
 {
-    atomic_store(self->want, 1);
-    uint64_t head = ring_end(self);
-    return PyLong_FromUnsignedLongLong(self->capacity - (head - atomic_load(self->tail)));
-}
-
-static int ring_count(PyObject *argument, uint64_t limit, uint64_t *count)
-{
-    *count = PyLong_AsUnsignedLongLong(argument);
-    if (*count == (uint64_t)-1 && PyErr_Occurred())
-        return -1;
-    if (*count > limit) {
-        PyErr_Format(PyExc_ValueError, "%llu slots, but only %llu are there", *count, limit);
-        return -1;
-    }
-    return 0;
-}
-
-static void ring_publish(Ring *self)
-{
-    uint64_t end = ring_end(self);
-    self->held = 0;
-    atomic_store_explicit(self->head, end, memory_order_release);
-    if (self->reader)
-        doorbell_ring(self->reader, self->lane);
+    ring_t *ring = Ring_open(self, 1);
+    return ring ? number(ring_want(ring)) : NULL;
 }
 
 static PyObject *Ring_publish(Ring *self, PyObject *argument)
 {
     uint64_t count;
-    if (ring_count(argument, ring_free(self), &count) < 0)
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring || to_number(argument, ring_free(ring), &count) < 0)
         return NULL;
-    self->held += count;
-    if (!self->holding)
-        ring_publish(self);
+    ring->held += count;
+    if (!ring->holding && ring->held)
+        ring_publish(ring);
     Py_RETURN_NONE;
 }
 
-/* From here on publish() only counts, until let_go() hands all of it over at once. */
 static PyObject *Ring_hold(Ring *self, PyObject *Py_UNUSED(ignored))
 {
-    self->holding = 1;
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring)
+        return NULL;
+    ring->holding = true;
     Py_RETURN_NONE;
 }
 
 static PyObject *Ring_let_go(Ring *self, PyObject *Py_UNUSED(ignored))
 {
-    self->holding = 0;
-    if (self->held)
-        ring_publish(self);
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring)
+        return NULL;
+    ring->holding = false;
+    if (ring->held)
+        ring_publish(ring);
     Py_RETURN_NONE;
 }
 
 static PyObject *Ring_release(Ring *self, PyObject *argument)
 {
     uint64_t count;
-    if (ring_count(argument, ring_filled(self), &count) < 0)
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring || to_number(argument, ring_filled(ring), &count) < 0)
         return NULL;
-    uint64_t tail = atomic_load_explicit(self->tail, memory_order_relaxed);
-    atomic_store(self->tail, tail + count);
-    if (self->writer && atomic_load(self->want) && atomic_exchange(self->want, 0))
-        doorbell_ring(self->writer, self->lane);
+    ring_release(ring, count);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Ring_skip(Ring *self, PyObject *Py_UNUSED(ignored))
+{
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring)
+        return NULL;
+    ring_skip(ring);
     Py_RETURN_NONE;
 }
 
 static PyObject *Ring_drop(Ring *self, PyObject *argument)
 {
     uint64_t count;
-    if (ring_count(argument, UINT64_MAX, &count) < 0)
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring || to_number(argument, UINT64_MAX, &count) < 0)
         return NULL;
-    atomic_fetch_add_explicit(self->dropped, count, memory_order_relaxed);
+    ring_drop(ring, count);
     Py_RETURN_NONE;
 }
 
@@ -683,28 +778,39 @@ static PyObject *Ring_drop(Ring *self, PyObject *argument)
 static PyObject *Ring_seed(Ring *self, PyObject *argument)
 {
     uint64_t count;
-    if (ring_count(argument, UINT64_MAX, &count) < 0)
+    ring_t *ring = Ring_open(self, 1);
+    if (!ring || to_number(argument, UINT64_MAX, &count) < 0)
         return NULL;
-    atomic_store(self->head, count);
-    atomic_store(self->tail, count);
+    atomic_store(&ring->shared->head, count);
+    atomic_store(&ring->shared->tail, count);
+    Py_RETURN_NONE;
+}
+
+static PyObject *Ring_close(Ring *self, PyObject *Py_UNUSED(ignored))
+{
+    self->shared.at = NULL;
     Py_RETURN_NONE;
 }
 
 static PyObject *Ring_get(Ring *self, void *closure)
 {
+    ring_t *ring = Ring_open(self, 0);
+    if (!ring)
+        return NULL;
     switch (*(const char *)closure) {
     case 'h':
-        return PyLong_FromUnsignedLongLong(atomic_load(self->head));
+        return number(atomic_load(&ring->shared->head));
     case 't':
-        return PyLong_FromUnsignedLongLong(atomic_load(self->tail));
+        return number(atomic_load(&ring->shared->tail));
     case 'd':
-        return PyLong_FromUnsignedLongLong(atomic_load(self->dropped));
+        return number(atomic_load_explicit(&ring->shared->dropped, memory_order_relaxed));
     case 'w':
-        return PyLong_FromUnsignedLongLong(ring_end(self) & (self->capacity - 1));
+        return number(ring_end(ring) & (ring->capacity - 1));
     case 'r':
-        return PyLong_FromUnsignedLongLong(atomic_load(self->tail) & (self->capacity - 1));
+        return number(atomic_load_explicit(&ring->shared->tail, memory_order_relaxed) &
+                      (ring->capacity - 1));
     default:
-        return PyLong_FromUnsignedLongLong(self->capacity);
+        return number(ring->capacity);
     }
 }
 
@@ -716,8 +822,10 @@ static PyMethodDef Ring_methods[] = {
     {"hold", (PyCFunction)Ring_hold, METH_NOARGS, "Publish nothing until let_go()."},
     {"let_go", (PyCFunction)Ring_let_go, METH_NOARGS, "Publish what was held back, at once."},
     {"release", (PyCFunction)Ring_release, METH_O, "Hand n read slots back to the writer."},
+    {"skip", (PyCFunction)Ring_skip, METH_NOARGS, "Hand back all; wake the writer anyhow."},
     {"drop", (PyCFunction)Ring_drop, METH_O, "Count n slots that were not written."},
     {"seed", (PyCFunction)Ring_seed, METH_O, "Start both counters at n (tests only)."},
+    {"close", (PyCFunction)Ring_close, METH_NOARGS, "Any later use raises Closed."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef Ring_getset[] = {
@@ -727,6 +835,7 @@ static PyGetSetDef Ring_getset[] = {
     {"write_slot", (getter)Ring_get, NULL, "Index of the next slot to write.", "w"},
     {"read_slot", (getter)Ring_get, NULL, "Index of the next slot to read.", "r"},
     {"capacity", (getter)Ring_get, NULL, "Slots in the ring.", "c"},
+    {"is_closed", shared_is_closed, NULL, "Whether close() was called.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyType_Slot Ring_slots[] = {
@@ -790,7 +899,7 @@ static PyObject *core_die_with_parent(PyObject *Py_UNUSED(module), PyObject *Py_
 static PyObject *core_anonymous(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
 #ifdef __linux__
-    int fd = memfd_create("voxring", MFD_CLOEXEC);
+    int fd = memfd_create("voxring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 #else
     char name[32];
     snprintf(name, sizeof name, "/voxring-%d-%d", (int)getpid(), rand());
@@ -803,6 +912,8 @@ static PyObject *core_anonymous(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED
     return fd < 0 ? PyErr_SetFromErrno(PyExc_OSError) : PyLong_FromLong(fd);
 }
 
+/* --------------------------------------------------------------- module */
+
 static PyMethodDef core_methods[] = {
     {"lifeline", core_lifeline, METH_O, "End this process at the end of file on fd."},
     {"die_with_parent", core_die_with_parent, METH_NOARGS, "Be killed with the parent (Linux)."},
@@ -810,26 +921,76 @@ static PyMethodDef core_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int add_type(PyObject *module, const char *name, PyType_Spec *spec, PyTypeObject **keep)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (!type || PyModule_AddObjectRef(module, name, type) < 0) {
+        Py_XDECREF(type);
+        return -1;
+    }
+    if (keep)
+        *keep = (PyTypeObject *)type;
+    else
+        Py_DECREF(type);
+    return 0;
+}
+
+/* The numbers of the shared structures, by the names that they have in _ring.h. */
+static int add_layout(PyObject *module)
+{
+    PyObject *layout = Py_BuildValue(
+        "{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:n}", "line", (Py_ssize_t)LINE,
+        "bell", sizeof(struct bell), "bell.asleep", offsetof(struct bell, asleep),
+        "bell.beat", offsetof(struct bell, beat), "bell.recoveries",
+        offsetof(struct bell, recoveries), "bell.life", offsetof(struct bell, life),
+        "bell.work", offsetof(struct bell, work), "ring", sizeof(struct ring), "ring.head",
+        offsetof(struct ring, head), "ring.dropped", offsetof(struct ring, dropped), "ring.tail",
+        offsetof(struct ring, tail), "ring.want", offsetof(struct ring, want));
+    if (!layout || PyModule_AddObjectRef(module, "LAYOUT", layout) < 0) {
+        Py_XDECREF(layout);
+        return -1;
+    }
+    Py_DECREF(layout);
+    return 0;
+}
+
 static int core_exec(PyObject *module)
 {
-    PyType_Spec *specs[] = {&Words_spec, &Doorbell_spec, &Ring_spec, &Columns_spec};
-    const char *names[] = {"Words", "Doorbell", "Ring", "Columns"};
-    for (int i = 0; i < 4; i++) {
-        PyObject *type = PyType_FromSpec(specs[i]);
-        if (!type || PyModule_AddObjectRef(module, names[i], type) < 0)
-            return -1;
-        if (i == 1)
-            doorbell_type = (PyTypeObject *)type; /* kept: lives as long as the process */
-        else
-            Py_DECREF(type);
-    }
-    return PyModule_AddIntConstant(module, "LINE", LINE);
+    State *state = PyModule_GetState(module);
+    PyObject *errors = PyImport_ImportModule("ringbuf.errors");
+    if (!errors)
+        return -1;
+    state->closed = PyObject_GetAttrString(errors, "Closed");
+    Py_DECREF(errors);
+    if (!state->closed || add_type(module, "Words", &Words_spec, NULL) < 0 ||
+        add_type(module, "Doorbell", &Doorbell_spec, &state->doorbell) < 0 ||
+        add_type(module, "Ring", &Ring_spec, NULL) < 0 ||
+        add_type(module, "Columns", &Columns_spec, NULL) < 0)
+        return -1;
+    return add_layout(module);
+}
+
+static int core_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    State *state = PyModule_GetState(module);
+    Py_VISIT(state->doorbell);
+    Py_VISIT(state->closed);
+    return 0;
+}
+
+static int core_clear(PyObject *module)
+{
+    State *state = PyModule_GetState(module);
+    Py_CLEAR(state->doorbell);
+    Py_CLEAR(state->closed);
+    return 0;
 }
 
 static PyModuleDef_Slot core_slots[] = {{Py_mod_exec, core_exec}, {0, NULL}};
 static struct PyModuleDef core_module = {
-    PyModuleDef_HEAD_INIT, "_core", "Shared-memory words, doorbells and ring counters.",
-    0, core_methods, core_slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_core",    "Shared-memory words, doorbells and ring counters.",
+    sizeof(State),         core_methods, core_slots,
+    core_traverse,         core_clear,   NULL,
 };
 
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&core_module); }

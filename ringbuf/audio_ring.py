@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ringbuf import _core
+from ringbuf.ends import Ends
 from ringbuf.layout import RingSpec
 from ringbuf.ring import Batch, Column, SlotRing
 
@@ -23,8 +24,7 @@ class Mark(IntEnum):
     RELEASE = 4  # the turn is over for good
 
 
-@dataclass(frozen=True, slots=True)
-class AudioBlock:
+class AudioBlock(NamedTuple):
     """One block of mono sound.
 
     Attributes:
@@ -47,11 +47,23 @@ class AudioBlock:
     stamp: int
 
 
+MARKS = tuple(Mark)
+
+
 class AudioRing(SlotRing):
     """Slots of up to `block` int16 samples with their rate, time and numbers."""
 
-    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
-        super().__init__(spec, core, columns)
+    def __init__(
+        self,
+        spec: RingSpec,
+        core: _core.Ring,
+        columns: dict[str, Column],
+        slots: _core.Columns,
+        ends: Ends | None = None,
+    ) -> None:
+        super().__init__(spec, core, columns, ends)
+        self._samples: NDArray[np.int16] = columns["samples"]
+        self._slots = slots
         self.block = spec.block
 
     def put(
@@ -65,17 +77,25 @@ class AudioRing(SlotRing):
         mark: Mark = Mark.NONE,
         position: int = 0,
         lost: int = 0,
+        timeout: float | None = None,
     ) -> bool:
-        """Publish one block.
+        """Publish one block: its samples are copied once, into the slot.
 
         Args:
             samples: int16 [n], n at most `block`; a block may carry a mark and no sound.
+            first: index of its first sample in the stream, int64.
+            rate: samples per second.
+            lost: samples that were dropped just before it.
+            timeout: seconds to wait for room; None only tries.
 
         Returns:
             False if there was no room: nothing was written, and this lane is woken when there is.
 
         Raises:
             ValueError: the block is too long or not int16.
+            RingFull: there was no room within `timeout`.
+            PeerDied: the reader is dead, and there was no room.
+            Closed: the arena is closed.
         """
         count = len(samples)
         if count > self.block or samples.dtype != np.int16:
@@ -83,25 +103,20 @@ class AudioRing(SlotRing):
                 f"{self.spec.name} takes at most {self.block} int16 samples a block, "
                 f"not {count} of {samples.dtype}"
             )
-        if not self.room(1):
+        if not self._has_room(1, timeout):
             return False
         slot = self._core.write_slot
-        columns = self._columns
-        columns["samples"][slot, :count] = samples
-        columns["valid"][slot] = count
-        columns["first"][slot] = first
-        columns["rate"][slot] = rate
-        columns["turn"][slot] = turn
-        columns["answer"][slot] = answer
-        columns["mark"][slot] = mark
-        columns["position"][slot] = position
-        columns["lost"][slot] = lost
-        columns["stamp"][slot] = time.monotonic_ns()
+        self._samples[slot, :count] = samples
+        now = time.monotonic_ns()
+        self._slots.set(slot, first, count, rate, turn, answer, position, lost, mark, now)
         self._core.publish(1)
         return True
 
     def count_lost(self, samples: int) -> None:
-        """Count samples that found no room: the drop rule of a microphone, which cannot wait."""
+        """Count samples that found no room: a microphone cannot wait, so it drops the newest block.
+
+        The next block says so in `lost`; a reader may also ask `check_lost`.
+        """
         self._core.drop(samples)
 
     def read(self, limit: int | None = None) -> "AudioBatch":
@@ -117,18 +132,9 @@ class AudioRing(SlotRing):
         self._core.release(count)
 
     def _block(self, slot: int) -> AudioBlock:
-        columns = self._columns
-        return AudioBlock(
-            samples=columns["samples"][slot, : columns["valid"][slot]],
-            first=int(columns["first"][slot]),
-            rate=int(columns["rate"][slot]),
-            turn=int(columns["turn"][slot]),
-            answer=int(columns["answer"][slot]),
-            mark=Mark(int(columns["mark"][slot])),
-            position=int(columns["position"][slot]),
-            lost=int(columns["lost"][slot]),
-            stamp=int(columns["stamp"][slot]),
-        )
+        first, valid, rate, turn, answer, position, lost, mark, stamp = self._slots.get(slot)
+        samples = self._samples[slot, :valid]
+        return AudioBlock(samples, first, rate, turn, answer, MARKS[mark], position, lost, stamp)
 
 
 class AudioBatch(Batch[AudioRing]):

@@ -18,19 +18,25 @@ class CommandRing(SlotRing):
         """Bytes of the longest message that can ever fit."""
         return self.spec.capacity - LENGTH.size
 
-    def put(self, message: bytes) -> bool:
+    def put(self, message: bytes, *, timeout: float | None = None) -> bool:
         """Publish one message, whole.
+
+        Args:
+            timeout: seconds to wait for room; None only tries.
 
         Returns:
             False if there was no room: nothing was written, and this lane is woken when there is.
 
         Raises:
             MessageTooLong: it can never fit.
+            RingFull: there was no room within `timeout`.
+            PeerDied: the reader is dead, and there was no room.
+            Closed: the arena is closed.
         """
         if len(message) > self.longest:
             raise MessageTooLong(len(message), self.longest)
         data = np.frombuffer(LENGTH.pack(len(message)) + message, np.uint8)
-        if self.room(len(data)) < len(data):
+        if not self._has_room(len(data), timeout):
             return False
         done = 0
         for span in self._spans(self._core.write_slot, len(data)):
@@ -65,8 +71,14 @@ class CommandRing(SlotRing):
         messages = self._messages()
         return messages[-1] if messages else None
 
-    def read(self) -> list[bytes]:
-        """All whole messages, oldest first; they are released."""
+    def read(self, *, strict: bool = False) -> list[bytes]:
+        """All whole messages, oldest first; they are released.
+
+        Raises:
+            Overrun: `strict`, and messages were dropped since the last such call.
+        """
+        if strict:
+            self.check_lost()
         count = self._core.filled()
         if not count:  # almost always: sessions look at every step
             return []

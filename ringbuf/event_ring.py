@@ -39,8 +39,15 @@ class EventRing(SlotRing):
             self._columns[name][slot] = getattr(record, name)
         self._core.publish(1)
 
-    def take(self) -> list[EventRecord]:
-        """All records since the last call, oldest first."""
+    def take(self, *, strict: bool = False) -> list[EventRecord]:
+        """All records since the last call, oldest first.
+
+        Raises:
+            Overrun: `strict`, and records were dropped since the last such call. Those that were
+                not are still there: ask again.
+        """
+        if strict:
+            self.check_lost()
         count = self._core.filled()
         first = self._core.read_slot
         records = [

@@ -37,6 +37,11 @@ class Lane:
             spec.name: [bells[name] for name in spec.wakes if name in bells] for spec in specs
         }
 
+    @property
+    def words(self) -> dict[str, int]:
+        """All control words, by name."""
+        return {name: self._words[index] for name, index in self._index.items()}
+
     def get(self, word: str) -> int:
         """A control word, 64 bits unsigned."""
         return self._words[self._index[word]]
@@ -59,6 +64,12 @@ class Lane:
         """The command ring of that name. Raises KeyError or TypeError."""
         return _typed(self.rings[name], CommandRing)
 
+    def close(self) -> None:
+        """Any later use raises Closed; views of its rings stay valid."""
+        self._words.close()
+        for ring in self.rings.values():
+            ring._core.close()
+
     def skip(self, reader: str, *, keep_own: bool = False) -> None:
         """Forget everything unread in the rings that `reader` reads.
 
@@ -70,7 +81,9 @@ class Lane:
                 ring.skip()
 
     def __repr__(self) -> str:
-        words = " ".join(f"{name}={self.get(name):#x}" for name in self._index)
+        if self._words.is_closed:
+            return f"<Lane {self.number}: closed>"
+        words = " ".join(f"{name}={value:#x}" for name, value in self.words.items())
         return "\n  ".join([f"<Lane {self.number}: {words}", *map(repr, self.rings.values())]) + ">"
 
 

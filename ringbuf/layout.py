@@ -1,16 +1,18 @@
 """Where everything lies in an arena: pure arithmetic, the same in every process.
 
     header      magic, version, sizes, then this layout as JSON and the owner's text
-    processes   a doorbell for each: asleep, beat, work bitmap
+    processes   a doorbell for each: asleep, beat, recoveries, life, work bitmap
     events      one lossy event ring for each process
     control     per lane: counters of its rings, and its control words; never given back
     tokens      per lane: slots of the token rings, together so that a GPU can pin them at once
     bulk        per lane: slots of audio and command rings
 
 A lane's share of `tokens` and `bulk` starts on a page and gets memory only while the lane is used.
+The sizes of what C reads come from C itself (`_core.LAYOUT`), so the two can never disagree.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -18,14 +20,17 @@ from typing import Any
 
 import numpy as np
 
-from ringbuf._core import LINE
+from ringbuf import _core
 
-VERSION = 1
+VERSION = 2
 PAGE = 65536  # the largest page size of the platforms we run on, so that a layout fits all
 HEADER = 64
-COUNTERS = 3 * LINE  # see Ring in _core.c
-BELL = 2 * LINE  # see Doorbell in _core.c, its bitmap follows
+LINE = _core.LAYOUT["line"]
+COUNTERS = _core.LAYOUT["ring"]  # struct ring
+BELL = _core.LAYOUT["bell"]  # struct bell, its bitmap follows
 ALIGN = 64
+LANES = 1 << 20  # at most: what a header says must stay within what an int64 can count
+SLOTS = 1 << 28
 
 
 class RingKind(StrEnum):
@@ -73,6 +78,27 @@ def columns(kind: RingKind, block: int) -> dict[str, tuple[str, int]]:
             }
         case RingKind.COMMAND:
             return {"bytes": ("<u1", 1)}
+
+
+def built() -> dict[str, Any]:
+    """What code and memory must agree on besides a layout, as JSON knows it."""
+    dtypes = {
+        kind: [[name, dtype] for name, (dtype, _) in columns(kind, 1).items()] for kind in RingKind
+    }
+    return {"core": dict(_core.LAYOUT), "dtypes": dtypes}
+
+
+def check_count(what: str, count: int, most: int, *, power: bool = False) -> None:
+    """Raise ValueError unless it is a whole number from 1 to `most` (and a power of two)."""
+    if type(count) is not int or not 1 <= count <= most or (power and count & (count - 1)):
+        kind = "a power of two" if power else "a whole number"
+        raise ValueError(f"{what}: expected {kind} up to {most}, not {count!r}")
+
+
+def check_names(what: str, names: Sequence[str]) -> None:
+    """Raise ValueError unless they are distinct names."""
+    if not all(isinstance(name, str) and name for name in names) or len({*names}) < len(names):
+        raise ValueError(f"each {what} needs a name of its own: {', '.join(map(str, names))}")
 
 
 def align(offset: int, to: int = ALIGN) -> int:
@@ -144,15 +170,32 @@ class Layout:
     text: int = 65536 - HEADER
     version: int = field(default=VERSION)
 
+    def __post_init__(self) -> None:
+        check_names("process", self.processes)
+        check_names("ring", [ring.name for ring in self.rings])
+        check_names("word", [word.name for word in self.words])
+        check_count("lanes", self.lanes, LANES)
+        check_count("events", self.events, SLOTS, power=True)
+        check_count("text", self.text + 1, SLOTS)
+        for ring in self.rings:
+            check_count(f"the capacity of {ring.name}", ring.capacity, SLOTS, power=True)
+            check_count(f"the block of {ring.name}", ring.block + 1, SLOTS)
+        named = {end for ring in self.rings for end in (ring.writer, ring.reader)}
+        named |= {end for word in self.words for end in (word.writer, *word.wakes)}
+        if strangers := named - set(self.processes):
+            raise ValueError(f"no such process: {', '.join(map(str, sorted(strangers)))}")
+
     @cached_property
     def json(self) -> bytes:
-        """The layout as it stands in the header."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        """The layout as it stands in the header, with the dtypes and the offsets of the C core."""
+        return json.dumps({**asdict(self), "built": built()}, separators=(",", ":")).encode()
 
     @staticmethod
     def parse(data: bytes) -> "Layout":
         """The inverse of `json`. Raises ValueError, KeyError or TypeError on anything else."""
         raw: dict[str, Any] = json.loads(data)
+        if (other := raw.pop("built")) != built():
+            raise ValueError(f"it was built as {other}, we are built as {built()}")
         raw["processes"] = tuple(raw["processes"])
         raw["rings"] = tuple(RingSpec(**{**r, "kind": RingKind(r["kind"])}) for r in raw["rings"])
         raw["words"] = tuple(WordSpec(**{**w, "wakes": tuple(w["wakes"])}) for w in raw["words"])
@@ -246,6 +289,11 @@ class Layout:
             if (other.kind is RingKind.TOKEN) == is_token:
                 offset += other.size
         raise KeyError(ring.name)
+
+    @cached_property
+    def lane_size(self) -> int:
+        """Bytes that an open lane takes besides its counters and words."""
+        return self.tokens_size + self.bulk_size
 
     def lane_memory(self, lane: int) -> tuple[tuple[int, int], ...]:
         """(offset, bytes) of everything a lane holds only while it is used."""

@@ -1,5 +1,6 @@
 """What all rings have in common: counters in C, columns in NumPy."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ringbuf import _core
+from ringbuf.ends import Ends
+from ringbuf.errors import Closed, Overrun, PeerDied, RingFull
 from ringbuf.layout import RingSpec, align
 
 Column = NDArray[Any]
+SAMPLES = "samples"  # the one column with several items a slot
 
 
 def map_columns(memory: memoryview, offset: int, spec: RingSpec) -> dict[str, Column]:
@@ -24,23 +28,27 @@ def map_columns(memory: memoryview, offset: int, spec: RingSpec) -> dict[str, Co
         spec: the ring.
 
     Returns:
-        Name to array of shape [capacity] or [capacity, items].
+        Name to array of shape [capacity]; samples: [capacity, block].
     """
     views: dict[str, Column] = {}
     offsets = column_offsets(offset, spec)
     for (name, (dtype, items)), at in zip(spec.columns.items(), offsets, strict=True):
         column = np.frombuffer(memory, np.dtype(dtype), items * spec.capacity, at)
-        views[name] = column.reshape(spec.capacity, items) if items > 1 else column
+        views[name] = column.reshape(spec.capacity, items) if name == SAMPLES else column
     return views
 
 
 def map_slots(memory: memoryview, offset: int, spec: RingSpec) -> _core.Columns:
-    """The same memory slot by slot, as plain ints; for rings without blocks."""
-    types = "".join(np.dtype(dtype).char for dtype, _ in spec.columns.values())
+    """The numbers of each slot as plain ints, in the order of the columns; without the samples."""
+    offsets = column_offsets(offset, spec)
+    chosen = [
+        (np.dtype(dtype).char, at)
+        for (name, (dtype, _)), at in zip(spec.columns.items(), offsets, strict=True)
+        if name != SAMPLES
+    ]
     # NumPy calls int64 "l" on Linux and "q" elsewhere; "B", "I", "i" are the same everywhere.
-    return _core.Columns(
-        memory, spec.capacity, types.replace("l", "q"), column_offsets(offset, spec)
-    )
+    types = "".join(char for char, _ in chosen).replace("l", "q")
+    return _core.Columns(memory, spec.capacity, types, tuple(at for _, at in chosen))
 
 
 def column_offsets(offset: int, spec: RingSpec) -> tuple[int, ...]:
@@ -63,14 +71,29 @@ class Span:
 class SlotRing:
     """A single-producer single-consumer ring of slots that are spread over columns.
 
-    One process writes and one reads; either may be here. Nothing blocks: a writer that finds no
-    room is told so, and its lane is woken when the reader moves.
+    One process writes and one reads, each from one thread; either may be here. A program that
+    serves many lanes only tries: a writer that finds no room is told so, and its lane is woken when
+    the reader moves. A program that has one lane may wait instead, with a deadline.
+
+    Args:
+        spec: its shape and the names of its ends.
+        core: the counters.
+        columns: views of the slots, by name.
+        ends: who is at its ends; None for a ring that nobody can wait for.
     """
 
-    def __init__(self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column]) -> None:
+    def __init__(
+        self,
+        spec: RingSpec,
+        core: _core.Ring,
+        columns: dict[str, Column],
+        ends: Ends | None = None,
+    ) -> None:
         self.spec = spec
         self._core = core
         self._columns = columns
+        self._ends = ends
+        self._lost = 0 if core.is_closed else core.dropped
 
     def free(self) -> int:
         """Slots that the writer may fill now."""
@@ -91,21 +114,98 @@ class SlotRing:
         try:
             yield
         finally:
-            self._core.let_go()
+            if not self._core.is_closed:
+                self._core.let_go()
 
     def skip(self) -> None:
-        """Forget everything that was not read yet (reader only)."""
-        self._core.release(self._core.filled())
+        """Forget everything that was not read yet (reader only): where a new reader begins."""
+        self._core.skip()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until there is something to read (reader only), at most so long.
+
+        Returns:
+            Whether there is.
+
+        Raises:
+            PeerDied: the writer is dead, and everything it wrote was read.
+            ValueError: this process is not the reader.
+        """
+        ends = self._known_ends()
+        return ends.wait(ends.reader, ends.writer, lambda: self._core.filled() > 0, seconds)
+
+    def wait_for_room(self, wanted: int, seconds: float) -> bool:
+        """Sleep until so many slots may be filled (writer only), at most so long.
+
+        Returns:
+            Whether they may.
+
+        Raises:
+            PeerDied: the reader is dead.
+            ValueError: this process is not the writer, or the ring never has so many slots.
+        """
+        if wanted > self.spec.capacity:
+            raise ValueError(f"{self.spec.name} has {self.spec.capacity} slots, not {wanted}")
+        ends = self._known_ends()
+        return ends.wait(ends.writer, ends.reader, lambda: self.room(wanted) >= wanted, seconds)
+
+    @property
+    def written(self) -> int:
+        """How many slots were published, ever; modulo 2^64."""
+        return self._core.head
 
     @property
     def dropped(self) -> int:
         """How many slots were dropped for lack of room, ever."""
         return self._core.dropped
 
+    def check_lost(self) -> None:
+        """For a reader that must know whether it saw everything.
+
+        Raises:
+            Overrun: something was dropped since this was last asked, or since this ring was
+                opened. It is told once; what is in the ring can be read as usual.
+        """
+        dropped = self._core.dropped
+        lost, self._lost = dropped - self._lost & 0xFFFF_FFFF_FFFF_FFFF, dropped
+        if lost:
+            raise Overrun(self.spec.name, lost)
+
     def room(self, wanted: int) -> int:
         """Slots the writer may fill now; if fewer than wanted, it is woken when there are more."""
         free = self._core.free()
         return free if free >= wanted else self._core.want()
+
+    def _has_room(self, wanted: int, timeout: float | None) -> bool:
+        """Whether there is room for `wanted` slots now, or becomes so within `timeout` seconds.
+
+        Raises:
+            RingFull: it does not, and a timeout was given.
+            PeerDied: the reader is dead.
+        """
+        if self.room(wanted) >= wanted:
+            return True
+        if timeout is None:
+            return False
+        began = time.monotonic_ns()
+        self._await_room(wanted, wanted, began, began + round(timeout * 1e9))
+        return True
+
+    def _await_room(self, wanted: int, not_written: int, began: int, end: int) -> None:
+        """Wait until `end` for room; errors tell how much was not written since `began` (ns)."""
+        left = max(0, end - time.monotonic_ns()) / 1e9
+        try:
+            if self.wait_for_room(wanted, left):
+                return
+        except PeerDied as error:
+            raise PeerDied(error.ring, error.process, not_written) from None
+        waited_s = (time.monotonic_ns() - began) / 1e9
+        raise RingFull(self.spec.name, not_written, self.spec.reader, waited_s)
+
+    def _known_ends(self) -> Ends:
+        if self._ends is None:
+            raise ValueError(f"nobody can wait for {self.spec.name}: it is polled")
+        return self._ends
 
     def _spans(self, slot: int, count: int) -> tuple[Span, ...]:
         """At most two contiguous pieces that begin at an index and wrap at the end."""
@@ -115,11 +215,16 @@ class SlotRing:
         return Span(slot, capacity), Span(0, slot + count - capacity)
 
     def __repr__(self) -> str:
-        core = self._core
+        core, spec = self._core, self.spec
+        name = f"<{type(self).__name__} {spec.name}"
+        if core.is_closed:
+            return f"{name}: closed>"
+        writer, reader = (
+            (self._ends.writer, self._ends.reader) if self._ends else (spec.writer, spec.reader)
+        )
         return (
-            f"<{type(self).__name__} {self.spec.name}: {self.spec.writer} -> {self.spec.reader}, "
-            f"{core.filled()}/{core.capacity}, written {core.head}, read {core.tail}, "
-            f"dropped {core.dropped}>"
+            f"{name}: {writer} -> {reader}, {core.filled()}/{core.capacity}, "
+            f"written {core.head}, read {core.tail}, dropped {core.dropped}>"
         )
 
 
@@ -164,4 +269,7 @@ class Batch(Generic[R]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.ring._core.release(self._taken)
+        try:
+            self.ring._core.release(self._taken)
+        except Closed:  # closed inside the block: nothing to give back, and no error to hide
+            return

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ringbuf import _core
+from ringbuf.ends import Ends
 from ringbuf.layout import RingSpec
 from ringbuf.ring import Batch, Column, SlotRing, Span
 
@@ -47,9 +48,14 @@ class TokenRing(SlotRing):
     """Slots of (id int32, position, turn, answer uint32, kind uint8, stamp int64 ns)."""
 
     def __init__(
-        self, spec: RingSpec, core: _core.Ring, columns: dict[str, Column], slots: _core.Columns
+        self,
+        spec: RingSpec,
+        core: _core.Ring,
+        columns: dict[str, Column],
+        slots: _core.Columns,
+        ends: Ends | None = None,
     ) -> None:
-        super().__init__(spec, core, columns)
+        super().__init__(spec, core, columns, ends)
         self.ids: NDArray[np.int32] = columns["ids"]
         self.position: NDArray[np.uint32] = columns["position"]
         self.turn: NDArray[np.uint32] = columns["turn"]
@@ -58,30 +64,78 @@ class TokenRing(SlotRing):
         self.stamp: NDArray[np.int64] = columns["stamp"]
         self._slots = slots
 
-    def put(self, id: int, *, position: int, turn: int, answer: int, kind: Kind = Kind.ID) -> bool:
+    def put(
+        self,
+        id: int,
+        *,
+        position: int,
+        turn: int,
+        answer: int,
+        kind: Kind = Kind.ID,
+        timeout: float | None = None,
+    ) -> bool:
         """Publish one slot by itself.
+
+        Args:
+            id: int32.
+            position: index within the turn or the answer, uint32.
+            turn: uint32.
+            answer: uint32.
+            kind: what the slot says.
+            timeout: seconds to wait for room; None only tries.
 
         Returns:
             False if there was no room: nothing was written, and this lane is woken when there is.
+
+        Raises:
+            RingFull: there was no room within `timeout`.
+            PeerDied: the reader is dead, and there was no room.
+            Closed: the arena is closed.
         """
         core = self._core
-        if not core.free() and not core.want():
+        if not core.free() and not self._has_room(1, timeout):
             return False
         now = time.monotonic_ns()
         self._slots.set(core.write_slot, id, position, turn, answer, kind, now)
         core.publish(1)
         return True
 
-    def put_run(self, ids: NDArray[np.int32], *, position: int, turn: int, answer: int) -> int:
+    def put_run(
+        self,
+        ids: NDArray[np.int32],
+        *,
+        position: int,
+        turn: int,
+        answer: int,
+        timeout: float | None = None,
+    ) -> int:
         """Publish ids at consecutive positions, as many as there is room for.
 
         Args:
             ids: int32 [n].
             position: of ids[0].
+            timeout: seconds in which to write all of them; None only tries.
 
         Returns:
             How many were written, from the front; below n, this lane is woken when there is room.
+
+        Raises:
+            RingFull: not all were written within `timeout`; it says how many were not.
+            PeerDied: the reader is dead; it says how many were not written.
+            Closed: the arena is closed.
         """
+        done = self._try_run(ids, position, turn, answer)
+        if timeout is None or done == len(ids):
+            return done
+        began = time.monotonic_ns()
+        end = began + round(timeout * 1e9)
+        while done < len(ids):
+            self._await_room(1, len(ids) - done, began, end)
+            done += self._try_run(ids[done:], position + done, turn, answer)
+        return done
+
+    def _try_run(self, ids: NDArray[np.int32], position: int, turn: int, answer: int) -> int:
+        """Publish as many as there is room for; how many that were."""
         count = min(len(ids), self.room(len(ids)))
         done = 0
         now = time.monotonic_ns()
@@ -104,21 +158,11 @@ class TokenRing(SlotRing):
 
     def _runs(self, span: Span) -> Iterator[TokenRun]:
         """A contiguous piece cut wherever one model input may not go on."""
-        if span.stop - span.start == 1:  # the usual case while ids are generated one by one
-            yield self._run(span.start, span.stop)
-            return
-        part = slice(span.start, span.stop)
-        position, kind = self.position[part], self.kind[part]
-        joined = (
-            (kind[1:] == Kind.ID)
-            & (kind[:-1] == Kind.ID)
-            & (self.turn[part][1:] == self.turn[part][:-1])
-            & (self.answer[part][1:] == self.answer[part][:-1])
-            & (position[1:] == position[:-1] + 1)
-        )
-        starts = [span.start, *(span.start + 1 + np.flatnonzero(~joined)).tolist()]
-        for start, stop in zip(starts, [*starts[1:], span.stop], strict=True):
+        start = span.start
+        while start < span.stop:
+            stop = self._slots.run(start, span.stop)
             yield self._run(start, stop)
+            start = stop
 
     def _run(self, start: int, stop: int) -> TokenRun:
         _, position, turn, answer, kind, stamp = self._slots.get(start)

@@ -16,7 +16,12 @@ def layout(capacity: int = 8) -> Layout:
             RingSpec("sound", RingKind.AUDIO, "a", "b", capacity, 320),
             RingSpec("bytes", RingKind.COMMAND, "a", "b", 64),
         ),
-        words=(WordSpec("word", "a", ("b",)),),
+        words=(
+            WordSpec("word", "a", ("b",)),
+            WordSpec("answer", "a", ("b",)),
+            WordSpec("session", "a", ("b",)),
+            WordSpec("ack", "b", ("a",)),
+        ),
         events=EVENTS,
         text=64,
     )
@@ -30,6 +35,11 @@ class Pair:
         self.a = Arena.create(layout(capacity), "a", self.bells, b"text")
         self.b = Arena.attach(os.dup(self.a.fd), "b", self.bells)
         self.writer, self.reader = self.a.lane(1), self.b.lane(1)
+
+    def attach_without_pipes(self, process: str) -> Arena:
+        """A process whose bytes never arrive: as if it were killed just before each."""
+        nowhere = dict.fromkeys(self.bells, BellPipe(-1, -1))
+        return Arena.attach(os.dup(self.a.fd), process, nowhere)
 
     def close(self) -> None:
         self.a.close()

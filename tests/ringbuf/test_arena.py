@@ -1,16 +1,36 @@
 """Memory without a name, checked on attach, given back lane by lane."""
 
+import errno
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringbuf import Arena, BellPipe, Layout, LayoutMismatch, RingKind, RingSpec, read_layout
+from ringbuf import (
+    VERSION,
+    Arena,
+    ArenaFull,
+    BellPipe,
+    Layout,
+    LayoutMismatch,
+    RingKind,
+    RingSpec,
+    _core,
+    memory,
+    read_layout,
+)
+from ringbuf.arena import HEAD, MAGIC
+from ringbuf.layout import HEADER
 from ringbuf.memory import create
 from tests.ringbuf.pair import Pair, layout
 
@@ -136,7 +156,7 @@ def test_another_version_is_refused_with_both_numbers() -> None:
     old[8] = 99
     message = refusal(bytes(old))
     assert "99" in message
-    assert "version 1" in message
+    assert f"version {VERSION}" in message
 
 
 def test_a_truncated_arena_is_refused_with_both_sizes() -> None:
@@ -150,6 +170,164 @@ def test_no_header_can_crash_attach(noise: bytes, at: int, data: st.DataObject) 
     good[at : at + len(noise)] = noise
     cut = data.draw(st.integers(0, len(good)))
     refusal(bytes(good[:cut]))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=10,
+)
+FIELDS = ("processes", "lanes", "rings", "words", "events", "text", "version", "built")
+RING_FIELDS = ("name", "kind", "writer", "reader", "capacity", "block")
+
+
+@settings(max_examples=300)
+@given(st.sampled_from((*FIELDS, *RING_FIELDS)), JSON)
+def test_no_layout_can_crash_attach(field: str, value: object) -> None:
+    """Well-formed JSON that says something else: refused, or a layout like any other."""
+    raw = json.loads(layout().json)
+    if field in FIELDS:
+        raw[field] = value
+    else:
+        raw["rings"][0][field] = value
+    text = json.dumps(raw).encode()
+    size = layout().size
+    fd = create(size)
+    try:
+        os.pwrite(fd, HEAD.pack(MAGIC, VERSION, len(text), 64, 0, size).ljust(HEADER, b"\0"), 0)
+        os.pwrite(fd, text, HEADER)
+        try:
+            shape = read_layout(fd)
+        except LayoutMismatch:
+            return
+        with Arena.look(os.dup(fd)) as arena:
+            assert arena.lane(0).rings.keys() == {ring.name for ring in shape.rings}
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 100_000, b"1e999", b"{}", b"null", b'{"built": null}', b"\xff\xfe"]
+)
+def test_a_layout_that_is_none(text: bytes) -> None:
+    size = 2**20
+    head = HEAD.pack(MAGIC, VERSION, len(text), 64, 0, size).ljust(HEADER, b"\0")
+    assert "does not parse" in refusal((head + text).ljust(size, b"\0"))
+
+
+def test_a_layout_without_end_is_not_even_read() -> None:
+    assert "4294967295 bytes" in refusal(HEAD.pack(MAGIC, VERSION, 2**32 - 1, 0, 0, 64).ljust(64))
+
+
+def test_other_dtypes_or_offsets_are_shown() -> None:
+    text = layout().json.replace(b'"ring.tail":128', b'"ring.tail":64')
+    head = HEAD.pack(MAGIC, VERSION, len(text), 64, 0, 4096).ljust(HEADER, b"\0")
+    message = refusal((head + text).ljust(4096, b"\0"))
+    assert "'ring.tail': 64" in message
+    assert "'ring.tail': 128" in message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lanes": 0}, "lanes"),
+        ({"events": 3}, "a power of two"),
+        ({"text": -1}, "text"),
+        ({"processes": ("a", "a")}, "a name of its own"),
+        ({"processes": ("a",)}, "no such process: b"),
+        ({"rings": (RingSpec("r", RingKind.TOKEN, "a", "b", 3),)}, "capacity of r"),
+    ],
+)
+def test_a_layout_that_cannot_work_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(layout(), **change)
+
+
+def test_layout_takes_its_numbers_from_the_core() -> None:
+    core = _core.LAYOUT
+    assert (core["bell"], core["ring"], core["line"]) == (256, 384, 128)
+    shape = layout()
+    ids = shape.rings[0]
+    counters = [shape.counters_at(0, ring) for ring in shape.rings]
+    assert counters[1] - counters[0] == core["ring"]
+    assert shape.words_at(0) - counters[-1] == core["ring"]
+    assert shape.counters_at(1, ids) % core["line"] == 0
+
+
+def test_the_size_is_fixed(pair: Pair) -> None:
+    """A peer that truncated the memory would make every other one fail with SIGBUS."""
+    with pytest.raises(PermissionError):
+        os.ftruncate(pair.a.fd, 4096)
+
+
+def test_a_stranger_is_refused(pair: Pair) -> None:
+    with pytest.raises(ValueError, match="a, b, no process 'c'"):
+        Arena.attach(pair.a.fd, "c", pair.bells)
+    with pytest.raises(IndexError, match="lane 2 of 2"):
+        pair.a.lane(2)
+
+
+def test_a_lane_that_does_not_fit_is_refused_with_both_numbers(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "left", lambda: 2**16)
+    with pytest.raises(ArenaFull, match=r"lane 1 needs 0\.1 MiB .*, 0\.1 MiB is left") as caught:
+        pair.a.claim(1)
+    assert (caught.value.needs, caught.value.left) == (pair.a.layout.lane_size, 2**16)
+    assert not pair.a.is_claimed(1)
+
+
+def test_a_lane_that_the_system_refuses_takes_nothing(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel says no half way: after the token slots, before the sound."""
+    tokens, bulk = pair.a.layout.lane_memory(1)
+    allocate = memory.allocate
+
+    def refuse(fd: int, offset: int, size: int) -> None:
+        if offset == bulk[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        allocate(fd, offset, size)
+
+    monkeypatch.setattr(memory, "allocate", refuse)
+    with pytest.raises(ArenaFull, match=r"lane 1 needs .* is left \(No space left on device\)"):
+        pair.a.claim(1)
+    assert not memory.is_allocated(pair.a.fd, *tokens)
+    assert not pair.a.is_claimed(1)
+
+
+def test_what_is_left_is_the_smaller_of_machine_and_group(tmp_path: Path) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 100 kB\nMemAvailable:  50 kB\n")
+    assert memory._available(meminfo) == 50 * 1024
+    assert memory._below_limit(tmp_path) is None
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("900\n")
+    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 30\nactive_file 20\n")
+    assert memory._below_limit(tmp_path) == 150
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory._below_limit(tmp_path) is None
+    assert memory._available(tmp_path / "nothing") is None
+
+
+def test_who_only_looks_can_do_nothing(pair: Pair) -> None:
+    pair.writer.token("ids").put(42, position=0, turn=1, answer=1)
+    with Arena.look(os.dup(pair.a.fd)) as looker:
+        lane = looker.lane(1)
+        assert lane.token("ids").ids[0] == 42
+        assert len(lane.token("ids")) == 1
+        uses: list[Callable[[], object]] = [
+            lambda: lane.set("word", 1),
+            lambda: lane.token("ids").put(1, position=0, turn=0, answer=0),
+            lambda: lane.token("ids").skip(),
+            lambda: looker.bell_of("a").ring(0),
+            lambda: looker.mark_dead("a"),
+        ]
+        for use in uses:
+            with pytest.raises(TypeError, match="reading only"):
+                use()
+        with pytest.raises(ValueError, match="read-only"):
+            lane.token("ids").ids[0] = 1
 
 
 def test_text_that_does_not_fit_is_refused() -> None:
