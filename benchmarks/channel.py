@@ -172,20 +172,44 @@ class TokenChannel(Channel):
 
 
 class LanesChannel(TokenChannel):
-    """The same with many open lanes; each id takes another one."""
+    """The same with many open lanes; all ids take one of them."""
 
     name = "lanes"
 
     def __init__(self) -> None:
         super().__init__(lanes=LANES, capacity=LANE_CAPACITY)
-        for ring in self._rings:  # a page that nobody has touched yet is no cost of a wake-up
-            ring.put(0, position=0, turn=TURN, answer=ANSWER)
+        for lane in range(LANES):  # a page that nobody has touched yet is no cost of a wake-up
+            self.send_on(lane, 0)
             self.arrival(0)
 
     def send(self, id: int) -> None:
-        """Send one id on one of the lanes, far from the last one."""
-        ring = self._rings[id * STRIDE % LANES]
-        ring.put(id, position=id, turn=TURN, answer=ANSWER)
+        """Send one id on the last lane."""
+        self.send_on(LANES - 1, id)
+
+    def send_on(self, lane: int, id: int) -> None:
+        """Send one id on a lane."""
+        self._rings[lane].put(id, position=id, turn=TURN, answer=ANSWER)
+
+
+class ScatteredChannel(Channel):
+    """The same receiver; each id takes a lane far from the last one, whose memory is cold.
+
+    Args:
+        lanes: whose receiver it is; not closed with this.
+    """
+
+    name = "scattered"
+
+    def __init__(self, lanes: LanesChannel) -> None:
+        self._lanes = lanes
+        self._acks, self.pid = lanes._acks, lanes.pid
+
+    def send(self, id: int) -> None:
+        """Send one id on a lane of its own."""
+        self._lanes.send_on(id * STRIDE % LANES, id)
+
+    def close(self) -> None:
+        """Nothing: the receiver belongs to another."""
 
 
 class QueueChannel(Channel):

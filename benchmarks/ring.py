@@ -6,11 +6,12 @@ rounds of random order, so that whatever else the machine does hits all of them 
 
 import argparse
 import contextlib
+import os
 import random
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from benchmarks.channel import (
     ChannelError,
     FullQueueChannel,
     LanesChannel,
+    ScatteredChannel,
     SimpleQueueChannel,
     TokenChannel,
     WebsocketChannel,
@@ -104,19 +106,32 @@ def compare(
 def lanes_figures(messages: int, seconds: float, progress: Progress) -> dict[str, float]:
     """Many open lanes beside one: by themselves, since they fill the caches."""
     progress("opening lanes")
-    with (
-        contextlib.closing(TokenChannel()) as one,
-        contextlib.closing(LanesChannel()) as many,
-    ):
-        latencies = take_turns([one, many], messages, progress)
-        token, lanes = (np.array(latencies[channel.name]) / 1e3 for channel in (one, many))
+    with contextlib.closing(TokenChannel()) as one, contextlib.closing(LanesChannel()) as many:
+        channels: list[Channel] = [one, many, ScatteredChannel(many)]
+        with on_one_core([one.pid, many.pid]):
+            latencies = take_turns(channels, messages, progress)
+        halves = {name: float(np.median(sample)) / 1e3 for name, sample in latencies.items()}
         return {
-            "lanes_p50_us": float(np.median(lanes)),
-            "lanes_p99_us": float(np.percentile(lanes, 99)),
-            "lanes_ratio_p50": float(np.median(lanes) / np.median(token)),
+            "lanes_p50_us": halves["lanes"],
+            "lanes_ratio_p50": halves["lanes"] / halves["token"],
+            "scattered_p50_us": halves["scattered"],
+            "scattered_ratio_p50": halves["scattered"] / halves["token"],
             "idle_cpu_percent": idle_percent(many.pid, seconds, progress),
             "recoveries": one.recoveries + many.recoveries,
         }
+
+
+@contextlib.contextmanager
+def on_one_core(pids: Iterable[int]) -> Iterator[None]:
+    """Keep us and other programs on one core: where each wakes up would decide a comparison."""
+    before = os.sched_getaffinity(0)
+    for pid in (0, *pids):
+        os.sched_setaffinity(pid, {min(before)})
+    try:
+        yield
+    finally:
+        for pid in (0, *pids):
+            os.sched_setaffinity(pid, before)
 
 
 def batch_figures(count: int, progress: Progress) -> dict[str, float]:

@@ -12,7 +12,8 @@ from tests.benchmarks.results import result
 
 UNITS = re.compile(r"_(us|ms|s|mib|percent|per_s)$")
 COUNTS = {
-    "token_ratio_p50", "recoveries", "reply_words_p50",
+    "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
+    "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "turns", "unanswered", "cut_offs", "underruns",
 }  # fmt: skip
 
