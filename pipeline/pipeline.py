@@ -172,7 +172,6 @@ class Pipeline:
             lane.lost(stage, cause)
 
     def _stage_back(self, stage: str) -> None:
-        self._sessions.wake(stage)
         for lane in self._lanes.values():
             lane.back()
 

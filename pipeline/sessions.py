@@ -40,11 +40,6 @@ class Sessions:
         if number in self._changed:
             self._changed[number].set()
 
-    def wake(self, stage: str) -> None:
-        """A stage is back: it is to look at every lane that was ever used."""
-        for number in self._lanes:
-            self._arena.bell_of(stage).ring(number)
-
     async def open(self) -> Lane:
         """Claim a free lane and wait until every stage has opened it.
 
@@ -100,6 +95,7 @@ class Sessions:
         self._free.pop()
         if number not in self._lanes:
             self._lanes[number] = self._arena.lane(number)
+            self._supervisor.used_lanes.add(number)
         return self._lanes[number]
 
     def _give_back(self, number: int) -> None:

@@ -31,6 +31,7 @@ class Supervisor:
         failure: set when a stage has died too often, or the pipeline has ended.
         on_death, on_back: told when a stage has died (with the cause) and when it is ready again.
         away: stages that have died and are not back yet.
+        used_lanes: that have ever been open: all look at them again when a stage dies or returns.
     """
 
     def __init__(self, config: Config, on_progress: Progress) -> None:
@@ -48,6 +49,7 @@ class Supervisor:
         self.on_death: Callable[[str, str], None] = lambda stage, cause: None
         self.on_back: Callable[[str], None] = lambda stage: None
         self.away: set[str] = set()
+        self.used_lanes: set[int] = set()
         self._on_progress = on_progress
         self._lifeline, self._lifeline_end = os.pipe()
         self._watch: asyncio.Task[None] | None = None
@@ -176,15 +178,20 @@ class Supervisor:
         bell = self.arena.bell_of(stage)
         return Keeper(
             stage,
-            lambda: self._start_stage(stage),
+            lambda: self._start_again(stage),
             lambda: bell.beat,
             self.config.pipeline,
             self._stage_died,
             self._stage_back,
         )
 
+    def _start_again(self, stage: str) -> Process:
+        self.arena.mark_alive(stage, self.used_lanes)
+        return self._start_stage(stage)
+
     def _stage_died(self, stage: str, cause: str) -> None:
         self.away.add(stage)
+        self.arena.mark_dead(stage, self.used_lanes)
         self.on_death(stage, cause)
 
     def _stage_back(self, stage: str) -> None:
