@@ -156,6 +156,12 @@ class AnyOrder(RuleBasedStateMachine):
             self.sessions.rung(number)
         self.spin()
 
+    @rule(order=st.permutations(STAGES))
+    def everyone_runs(self, order: list[str]) -> None:
+        for stage in order:
+            self.run(stage)
+        self.hear()
+
     @invariant()
     def nothing_of_a_session_reaches_another(self) -> None:
         assert not getattr(self, "strange", [])
@@ -187,9 +193,7 @@ class AnyOrder(RuleBasedStateMachine):
             task.cancel()
         self.spin()
         for _ in range(3):
-            for stage in STAGES:
-                self.run(stage)
-            self.hear()
+            self.everyone_runs(list(STAGES))
         assert len(self.sessions._free) == LANES - len(self.open)
         for task in (*self.opening, *self.closing):
             task.cancel()
