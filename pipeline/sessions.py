@@ -1,12 +1,13 @@
 """Which conversation uses which lane: claimed, followed by every stage, given back."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 
 from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
-from ringbuf import Lane
+from ringbuf import Closed, Lane
 from stages.runner import OPEN_FAILED
 from stages.topology import CONTROL, STAGES
 
@@ -72,7 +73,8 @@ class Sessions:
     def release(self, lane: Lane) -> None:
         """End the conversation on a lane without waiting for the stages to follow."""
         self._closing.add(lane.number)
-        self._next_session(lane)
+        with contextlib.suppress(Closed):  # the pipeline has ended, and every lane with it
+            self._next_session(lane)
 
     async def close(self, lane: Lane) -> None:
         """End the conversation on a lane and wait until it is free.
