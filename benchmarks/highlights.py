@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.command import figure
 from benchmarks.result import Result
 
-RECORDING = Path(__file__).parent / "results" / "replay.txt"
+RECORDINGS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ def hardware(results: Mapping[str, Result]) -> str:
     )
 
 
-def recording() -> str:
-    """What `voxring replay` printed for the shipped question."""
-    return f"```text\n{RECORDING.read_text(encoding='utf-8').rstrip()}\n```"
+def recording(name: str) -> str:
+    """What a command printed, kept in results/NAME.txt."""
+    text = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8")
+    lines = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+    return f"```text\n{lines}\n```"

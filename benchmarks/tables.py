@@ -1,4 +1,4 @@
-"""Writes benchmarks/results into docs/benchmarks.md and the README, between their markers."""
+"""Writes benchmarks/results into the README and docs/, between their markers."""
 
 import argparse
 import sys
@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 BEGIN = "<!-- {}: written by `python -m benchmarks.tables`, not by hand -->"
 END = "<!-- end of {} -->"
 LOADS = ("before", "after")
@@ -46,7 +47,8 @@ def pages() -> dict[Path, str]:
     readme = insert(readme, highlights(results), "results")
     return {
         PAGE: insert(PAGE.read_text(encoding="utf-8"), generate(results), "results"),
-        README: insert(readme, recording(), "recording"),
+        README: insert(readme, recording("replay"), "recording"),
+        ARCHITECTURE: insert(ARCHITECTURE.read_text(encoding="utf-8"), recording("drill"), "drill"),
     }
 
 

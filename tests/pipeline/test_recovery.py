@@ -32,13 +32,8 @@ async def ask(lane: ClientLane, clip: Path) -> TurnEnded:
     return ended
 
 
-@pytest.mark.parametrize(
-    ("stage", "sig"),
-    [*((stage, signal.SIGKILL) for stage in STAGES), ("llm", signal.SIGSTOP)],  # all: the drill
-)
-def test_a_stage_that_dies_in_an_answer_costs_that_turn_alone(
-    stage: str, sig: signal.Signals, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("stage", STAGES)  # all phases, and stopped stages: benchmarks.drill
+def test_a_stage_that_dies_in_an_answer_costs_that_turn_alone(stage: str, tmp_path: Path) -> None:
     clip = tone(tmp_path / "clip.wav", 0.5)
 
     async def work(pipeline: Pipeline) -> None:
@@ -48,7 +43,7 @@ def test_a_stage_that_dies_in_an_answer_costs_that_turn_alone(
                 if isinstance(event, ReplyText) and len(event.text) > 20:
                     break
             old = pipeline.stages[stage]
-            os.kill(old, sig)
+            os.kill(old, signal.SIGKILL)
             ended, seen = await until_turn_ended(lane)
             assert ended.timeline.outcome is Outcome.FAILED
             faults = [e.message for e in seen if isinstance(e, Fault)]
@@ -58,10 +53,10 @@ def test_a_stage_that_dies_in_an_answer_costs_that_turn_alone(
             assert (await ask(idle, clip)).timeline.outcome is Outcome.ANSWERED
             assert lane.turns_begun == lane.turns_ended == 2
 
-    run(work, listening(LONG, "llm.max_new_tokens=60", "pipeline.hang_timeout_s=1.5"))
+    run(work, listening(LONG))
 
 
-@pytest.mark.parametrize("stage", ["turn", "asr", "llm", "tts"])
+@pytest.mark.parametrize("stage", ["turn", "llm"])
 def test_a_stage_that_dies_while_nobody_speaks_costs_nothing(stage: str, tmp_path: Path) -> None:
     clip = tone(tmp_path / "clip.wav", 0.5)
 

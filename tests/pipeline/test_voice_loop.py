@@ -184,11 +184,11 @@ def test_a_program_can_stop_the_answer() -> None:
 )
 def test_every_way_a_turn_can_end(override: str, outcome: Outcome, tmp_path: Path) -> None:
     """And after each the lane still works: its second turn ends too."""
-    speech = "turn.options={speech = [[300, 700], [3000, 3400]]}"
+    speech = "turn.options={speech = [[300, 600], [2300, 2600]]}"
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
-            lane.play(tone(tmp_path / "clip.wav", 4.0), speech_end_s=0.7)
+            lane.play(tone(tmp_path / "clip.wav", 3.0), speech_end_s=0.6)
             first, _ = await until_turn_ended(lane)
             assert first.timeline.outcome is outcome
             if outcome is not Outcome.FAILED:
@@ -196,7 +196,8 @@ def test_every_way_a_turn_can_end(override: str, outcome: Outcome, tmp_path: Pat
             second, _ = await until_turn_ended(lane)
             assert second.timeline.turn == first.timeline.turn + 1
 
-    run(work, scripted(speech, "turn.answer_timeout_s=1.0", override))
+    limits = ("turn.answer_timeout_s=1.0", "turn.release_ms=256")
+    run(work, scripted(speech, *limits, override))
 
 
 def test_a_bad_clip_is_told_and_the_lane_goes_on(tmp_path: Path) -> None:
