@@ -46,8 +46,7 @@ class Supervisor:
             raise
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.processes: dict[str, Process] = {}
-        self.on_death: Callable[[str, str], None] = lambda stage, cause: None
-        self.on_back: Callable[[str], None] = lambda stage: None
+        self._tell_nobody()
         self.away: set[str] = set()
         self.used_lanes: set[int] = set()
         self._on_progress = on_progress
@@ -91,9 +90,14 @@ class Supervisor:
             for process in self.processes.values():
                 process.end(signal.SIGKILL)
             self._fail(SessionError("the pipeline has ended"))
+            self._tell_nobody()  # let go of whoever listened: its memory is to go with it
             self._close_descriptors()
         await self._all_gone(signal.SIGKILL)
         self.processes.clear()
+
+    def _tell_nobody(self) -> None:
+        self.on_death: Callable[[str, str], None] = lambda stage, cause: None
+        self.on_back: Callable[[str], None] = lambda stage: None
 
     async def _all_gone(self, sig: signal.Signals) -> None:
         """Signal every program and give them a moment."""

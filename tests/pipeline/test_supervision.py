@@ -1,6 +1,7 @@
 """Programs that start, fail to start, die, and end: for real, with signals."""
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -158,6 +159,7 @@ def test_starting_and_stopping_leaves_nothing(tmp_path: Path) -> None:
         return pipeline.stages
 
     run(work)  # warm: imports, event loop
+    gc.collect()  # what other tests left; what this one leaves must go by itself
     before = (descriptors(), shared_memory())
     pids = run(work)
     assert (descriptors(), shared_memory()) == before
