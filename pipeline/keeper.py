@@ -10,7 +10,7 @@ from pipeline.errors import StageError
 from pipeline.process import Process
 from pipeline.restarts import Restarts
 
-LOOK_S = 0.5  # between two looks at the beat
+LOOK_S = 2.0  # between two looks at the beat
 
 
 class Keeper:
