@@ -33,6 +33,7 @@ SIGNALS = {"kill -9": signal.SIGKILL, "stop": signal.SIGSTOP}
 BACK_S = 10.0
 CASE_S = 40.0
 HANG_S = 1.5
+PAUSE_S = 0.3
 REPLY = "All work and no play makes a dull voice, they say. "
 
 
@@ -120,6 +121,9 @@ async def drill(stage: str, phase: str, name: str, clip: Path) -> Case:
             ended_s = time.monotonic() - hit
         await back(pipeline, stage, old)
         back_s = time.monotonic() - hit
+        while lane.clips_waiting:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(PAUSE_S)  # what goes on without a pause is the turn that was lost
         lane.play(clip)
         following = (await turn_ended(lane)).timeline.outcome.label
         return Case(stage, phase, name, turn, ended_s, back_s, following)

@@ -67,6 +67,11 @@ class ClientLane:
         """Turns whose end was told."""
         return self._ended
 
+    @property
+    def clips_waiting(self) -> int:
+        """Clips that were ordered and have not ended."""
+        return self._clips
+
     def play(
         self, clip: Path, *, speech_end_s: float | None = None, out: Path | None = None
     ) -> None:
