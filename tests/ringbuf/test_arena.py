@@ -277,6 +277,21 @@ def test_a_lane_that_does_not_fit_is_refused_with_both_numbers(
     assert not pair.a.is_claimed(1)
 
 
+def test_a_lane_larger_than_this_machine_is_refused() -> None:
+    free = memory.left()
+    if free is None:
+        pytest.skip("this system does not say how much memory is free")
+    slots = 1 << 28  # of more than 16 bytes each
+    rings = (RingSpec(f"ids{n}", RingKind.TOKEN, "a", "b", slots) for n in range(2 + free // 2**32))
+    big = replace(layout(), rings=tuple(rings))
+    bells = {name: BellPipe(-1, -1) for name in ("a", "b")}
+    with Arena.create(big, "a", bells, b"") as arena:
+        with pytest.raises(ArenaFull) as caught:
+            arena.claim(0)
+        assert caught.value.needs > free
+        assert not arena.is_claimed(0)
+
+
 def test_a_lane_that_the_system_refuses_takes_nothing(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
