@@ -85,7 +85,7 @@ class Listener:
 
     def hear(self, samples: Samples) -> None:
         """More sound of the turn: int16 [n] at 16 kHz, n at most 30 s."""
-        if self._mel.samples > _LONGEST and self._mel.samples + len(samples) > ROOM:
+        while self._mel.samples > _LONGEST and self._mel.samples + len(samples) > ROOM:
             self._shorten()
         self._mel.append(samples.astype(np.float32) / np.float32(32768))
 

@@ -44,12 +44,14 @@ def voiced_seconds(audio: Floats) -> float:
 
 
 def quietest(audio: Floats, start: int, stop: int) -> int:
-    """Give the middle of the quietest 0.2 s between two samples: the best place for a cut."""
+    """Give the quietest 20 ms of the quietest 0.2 s between two samples: the best place to cut."""
     levels = _levels(audio[start:stop])
     if levels.size < _CUT_SMOOTHING:
         return (start + stop) // 2
     smooth = np.convolve(levels, np.ones(_CUT_SMOOTHING) / _CUT_SMOOTHING, mode="valid")
-    return start + (int(smooth.argmin()) + _CUT_SMOOTHING // 2) * FRAME
+    frame = int(smooth.argmin())
+    frame += int(levels[frame : frame + _CUT_SMOOTHING].argmin())
+    return min(start + frame * FRAME + FRAME // 2, stop)
 
 
 def _levels(audio: Floats) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from pipeline.config import load_config
 from pipeline.errors import ModelError
 from ringbuf import Arena, BellPipe, Kind, Mark
 from stages.asr.faster_whisper import FasterWhisperAsr
+from stages.asr.listener import transcribe
 from stages.asr.transcriber import Transcriber
 from stages.audio.clip import load_clip
 from stages.audio.convert import convert
@@ -92,7 +93,7 @@ def test_two_conversations_hear_what_one_alone_hears(
     for number, (lane, clip) in enumerate(zip(lanes, clips, strict=True)):
         speak(lane, clip, number + 1)
     together = [hear(session, lane) for session, lane in zip(sessions, lanes, strict=True)]
-    assert together == [asr.whisper.transcribe(clip).text for clip in clips]
+    assert together == [transcribe(asr.whisper, clip).text for clip in clips]
     arena.close()
     for bell in bells.values():
         bell.close()
@@ -100,4 +101,4 @@ def test_two_conversations_hear_what_one_alone_hears(
 
 def test_a_language_that_the_model_lacks_stops_the_stage() -> None:
     with pytest.raises(ModelError, match="does not know the language 'de'"):
-        stage("asr.language=de").load()
+        stage('asr.languages=["de"]').load()

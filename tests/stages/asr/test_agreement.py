@@ -1,0 +1,88 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages.asr.agreement import Agreement, agree
+from stages.asr.transcript import Words, bare, split_words
+
+WORDS = st.lists(st.sampled_from([" a", " b", " A,", " b."]), max_size=6).map(tuple)
+
+
+def offered(*lines: str, decodes: int = 2) -> list[str]:
+    agreement = Agreement(decodes)
+    return ["".join(agreement.offer(split_words(line))) for line in lines]
+
+
+def test_two_decodes_must_agree_and_the_newest_word_is_held_back() -> None:
+    assert offered("Is it", "Is it safe", "Is it safe to swim", "Is it safe to swim in") == [
+        "",
+        "Is it",
+        "Is it safe",
+        "Is it safe to swim",
+    ]
+
+
+def test_a_word_that_only_one_decode_heard_is_not_believed() -> None:
+    assert offered("I saw a cat", "I saw the cat here", "I saw the cat here now")[1:] == [
+        "I saw",
+        "I saw the cat here",
+    ]
+
+
+def test_more_decodes_are_more_careful() -> None:
+    lines = ["one two three"] * 4
+    assert offered(*lines, decodes=3) == ["", "", "one two", "one two"]
+    assert offered(*lines, decodes=1) == ["one two"] * 4
+
+
+def test_case_and_punctuation_are_no_disagreement_and_no_reason_to_write_again() -> None:
+    agreement = Agreement()
+    agreement.offer(split_words("well I think so"))
+    assert agreement.offer(split_words("Well, I think so")) == split_words("Well, I think")
+    agreement.offer(split_words("well I think so too"))
+    assert agreement.committed == split_words("Well, I think so")
+
+
+def test_words_that_were_wrong_are_written_again_when_decodes_agree_on_it() -> None:
+    assert offered("a b c d", "a b c d", "a x c d e", "a x c d e")[1:] == [
+        "a b c",
+        "a b c",
+        "a x c d",
+    ]
+
+
+def test_the_whole_utterance_has_the_last_word() -> None:
+    agreement = Agreement()
+    for _ in range(2):
+        agreement.offer(split_words("is it safe to"))
+    assert agreement.settle(split_words("Is it safe?")) == split_words("is it safe?")
+    assert agreement.settle(()) == ()
+
+
+def test_an_end_that_was_none_is_written_again() -> None:
+    agreement = Agreement()
+    agreement.settle(split_words("Is it?"))
+    assert agreement.settle(split_words("Is it safe?")) == split_words("Is it safe?")
+
+
+def test_a_new_turn_remembers_nothing() -> None:
+    agreement = Agreement()
+    agreement.settle(split_words("one two"))
+    agreement.clear()
+    assert agreement.offer(split_words("one two three")) == ()
+
+
+@given(st.lists(st.tuples(WORDS, st.booleans()), max_size=12), st.integers(1, 3))
+def test_what_is_committed_follows_the_rules(decodes: list[tuple[Words, bool]], count: int) -> None:
+    agreement = Agreement(count)
+    history: list[Words] = []
+    for words, is_whole in decodes:
+        before = agreement.committed
+        now = agreement.settle(words) if is_whole else agreement.offer(words)
+        history.append(words)
+        if is_whole:
+            assert list(map(bare, now)) == list(map(bare, words))
+            continue
+        assert len(now) >= len(before)  # decodes of growing speech never take words back
+        if now != before:
+            assert len(now) < len(words)
+            assert all(agree(now, other) == len(now) for other in history[-count:])
