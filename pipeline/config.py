@@ -70,7 +70,7 @@ class TurnConfig(Section):
     min_speech_ms: int = Field(64, ge=0, le=1000)
     soft_end_ms: int = Field(64, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
-    max_turn_s: float = Field(30.0, gt=0, le=38)
+    max_turn_s: float = Field(60.0, gt=0, le=3600)
     input_timeout_s: float = Field(1.0, gt=0)
     answer_timeout_s: float = Field(20.0, gt=0)
 

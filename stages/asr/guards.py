@@ -13,6 +13,7 @@ _IDS_A_SECOND = 8  # the fastest speech measured needs 6
 _LOOP_SHORTEST = 8  # ids that must repeat before it is a loop and not "no, no, no"
 _UNSURE = -1.0  # mean log probability
 _NO_SPEECH = 0.6
+_SURELY_NO_SPEECH = 0.8  # "Thank you." and "I'm..." in breath and silence; speech measured 0.75
 _REPEAT_SHORTEST = 6  # letters; "No. No." is said, not invented
 _FASTEST_SPEECH = 18.0  # letters a second; real speech is 10 to 16
 # \u3002, \uff1f and \uff01 are the full stop, question and exclamation mark of Chinese and Japanese
@@ -37,8 +38,9 @@ class Decode:
 
     @property
     def silent(self) -> bool:
-        """Tell whether the decoder itself thinks that nobody spoke; both doubts are needed."""
-        return self.no_speech_prob > _NO_SPEECH and self.avg_logprob < _UNSURE
+        """Tell whether the decoder itself thinks that nobody spoke: surely, or with both doubts."""
+        both = self.no_speech_prob > _NO_SPEECH and self.avg_logprob < _UNSURE
+        return both or self.no_speech_prob > _SURELY_NO_SPEECH
 
     @property
     def doubtful(self) -> bool:

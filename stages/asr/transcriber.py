@@ -259,16 +259,19 @@ class Transcriber(Session):
         before = len(self._heard.ids)
         ids = self._ids.encode(words, complete=event is None)
         position, tail = self._heard.revise(ids, self._turn, self._answer)
-        if not len(tail) and position == before:
-            return
-        self.lane.caption(
-            CaptionKind.HEARD, turn=self._turn, answer=self._answer, position=position, ids=tail
-        )
-        self._heard.flush()
-        if event:
+        if len(tail) or position < before:
+            self.lane.caption(
+                CaptionKind.HEARD, turn=self._turn, answer=self._answer, position=position, ids=tail
+            )
+            self._heard.flush()
+        if event and len(ids) > before:
             self._emit(event, len(ids))
 
     def _finish(self, kind: Kind, result: Words) -> None:
+        position = len(self._heard.ids)
+        self.lane.caption(
+            CaptionKind.HEARD_ALL, turn=result.turn, answer=result.answer, position=position
+        )
         self._heard.mark(kind, result.turn, result.answer)
         self._result = result
 

@@ -82,10 +82,11 @@ def test_nothing_is_asked_beyond_the_full_window() -> None:
     assert asked == [FULL]
 
 
-@pytest.mark.parametrize("no_speech", [0.5, 0.9])
+@pytest.mark.parametrize("no_speech", [0.5, 0.7, 0.9])
 @pytest.mark.parametrize("logprob", [-0.5, -1.5])
-def test_both_doubts_make_silence(no_speech: float, logprob: float) -> None:
-    assert decode("x", logprob, no_speech).silent == (no_speech > 0.6 and logprob < -1)
+def test_one_strong_doubt_or_both_make_silence(no_speech: float, logprob: float) -> None:
+    silent = no_speech > 0.8 or (no_speech > 0.6 and logprob < -1)
+    assert decode("x", logprob, no_speech).silent == silent
 
 
 def test_a_sentence_begun_again_is_cut_and_needs_no_second_decode() -> None:

@@ -110,6 +110,31 @@ def test_noise_is_nothing(tiny: Whisper, name: str) -> None:
 
 
 @pytest.mark.models
+@pytest.mark.parametrize("level", [0.003, 0.03])
+def test_breath_is_nothing(tiny: Whisper, level: float) -> None:
+    """Noise that swells and fades like breathing, in the band of a breath."""
+    random = np.random.default_rng(2)
+    white = np.convolve(random.normal(0, 1, 4 * RATE), np.ones(8) / 8, mode="same")
+    swell = np.sin(np.pi * np.arange(4 * RATE) / RATE / 1.3) ** 2
+    sound = (np.clip(level * white * swell, -1, 1) * 32767).astype(np.int16)
+    assert transcribe(tiny, sound).empty
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(("start_s", "end_s"), [(1.75, 4.5), (0.0, 3.55), (2.05, 3.9)])
+def test_a_clip_that_is_cut_inside_a_word_brings_no_others(
+    tiny: Whisper, recordings: Path, start_s: float, end_s: float
+) -> None:
+    """The words between stand; of those that were cut at most one is heard as something else."""
+    sound = samples_of(recordings / "cars.wav")[int(start_s * RATE) : int(end_s * RATE)]
+    heard = [word.strip(" .?,").lower() for word in transcribe(tiny, sound).words]
+    said = "how many cars are there in the picture".split()
+    strangers = [word for word in heard if word not in said]
+    assert len(strangers) <= 1, heard
+    assert {"cars", "are", "there"} <= set(heard)
+
+
+@pytest.mark.models
 def test_room_noise_is_nothing(tiny: Whisper, base: Whisper, recordings: Path) -> None:
     sound = samples_of(recordings / "noise.wav")
     assert transcribe(tiny, sound).empty
