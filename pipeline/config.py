@@ -68,7 +68,7 @@ class TurnConfig(Section):
     threshold: float = Field(0.5, gt=0, lt=1)
     pre_roll_ms: int = Field(300, ge=0, le=1000)
     min_speech_ms: int = Field(64, ge=0, le=1000)
-    soft_end_ms: int = Field(64, ge=32, le=2000)
+    soft_end_ms: int = Field(96, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
     max_turn_s: float = Field(60.0, gt=0, le=3600)
     input_timeout_s: float = Field(1.0, gt=0)
@@ -97,7 +97,7 @@ class AsrConfig(Section):
     languages: list[str] = ["en"]
     window_s: float = Field(8.0, ge=3, le=30)
     partials: bool = True
-    first_ms: int = Field(1000, ge=200, le=10_000)
+    first_ms: int = Field(800, ge=200, le=10_000)
     step_ms: int = Field(250, ge=50, le=10_000)
     agreement: int = Field(2, ge=1, le=5)
     decode_at_pause: bool = True

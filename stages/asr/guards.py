@@ -14,6 +14,7 @@ _LOOP_SHORTEST = 8  # ids that must repeat before it is a loop and not "no, no, 
 _UNSURE = -1.0  # mean log probability
 _NO_SPEECH = 0.6
 _SURELY_NO_SPEECH = 0.8  # "Thank you." and "I'm..." in breath and silence; speech measured 0.75
+_SECOND_OPINIONS = (16 * RATE, FULL)  # the first takes a third of the second's time
 _REPEAT_SHORTEST = 6  # letters; "No. No." is said, not invented
 _FASTEST_SPEECH = 18.0  # letters a second; real speech is 10 to 16
 # \u3002, \uff1f and \uff01 are the full stop, question and exclamation mark of Chinese and Japanese
@@ -54,7 +55,7 @@ def most_ids(samples: int) -> int:
 
 
 def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s: float) -> Decode:
-    """Decode in `window` samples; where the answer is doubtful, again in 30 s.
+    """Decode in `window` samples; where the answer is doubtful, again in 16 s, and then in 30.
 
     Args:
         decode: decodes the same sound in the window of that many samples.
@@ -62,12 +63,13 @@ def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s
         window: samples of the first, cheap attempt.
         voiced_s: seconds that were spoken, to tell a repeated sentence from an invented one.
     """
-    first = without_restart(decode(window), spell, voiced_s)
-    if first.silent or not first.doubtful or window >= FULL:
-        return without_loop(first, spell)
-    second = without_restart(decode(FULL), spell, voiced_s)
-    better = max(first, second, key=lambda d: (d.silent, not d.doubtful, d.avg_logprob))
-    return without_loop(better, spell)
+    decodes: list[Decode] = []
+    for size in (window, *(longer for longer in _SECOND_OPINIONS if longer > window)):
+        decodes.append(without_restart(decode(size), spell, voiced_s))
+        if decodes[-1].silent or not decodes[-1].doubtful:
+            break
+    best = max(decodes, key=lambda d: (d.silent, not d.doubtful, d.avg_logprob))
+    return without_loop(best, spell)
 
 
 def loop(ids: Sequence[int]) -> int | None:

@@ -26,7 +26,7 @@ from stages.asr.window import (
 Floats = NDArray[np.float32]
 
 _FLOOR_DBFS = -60.0  # quieter than this is a muted microphone, and Whisper would invent words
-_EARLIEST = 1 * RATE  # of sound, before which an unfinished sentence is only guessed at
+_EARLIEST = RATE // 2  # of sound, before which an unfinished sentence is only guessed at
 _CUT_AT_PAUSE = 8 * RATE  # sound before a pause from which on it is done with
 _CUT_IN_SPEECH = 20 * RATE  # sound without a pause that is cut between two words
 _CUT_BEFORE_END = 3 * RATE  # the newest words may still change

@@ -191,11 +191,12 @@ class Transcriber(Session):
         while self._job and self._job.final and self._job.due <= self._now():
             if heard := self._advance(self._job):
                 self._final = heard
+                self._write(self._agreement.offer(heard.words), Event.COMMIT)
 
     @property
     def _goes_on(self) -> bool:
-        """The speaker does, as far as is known, and nothing is being decoded."""
-        return self._streams and not (self._job or self._final or self._soft_end)
+        """The speaker may do, and nothing is being decoded."""
+        return self._streams and not (self._job or self._soft_end)
 
     def _begin_final(self) -> None:
         self._paused = False

@@ -42,12 +42,37 @@ def test_case_and_punctuation_are_no_disagreement_and_no_reason_to_write_again()
     assert agreement.committed == split_words("Well, I think so")
 
 
-def test_words_that_were_wrong_are_written_again_when_decodes_agree_on_it() -> None:
-    assert offered("a b c d", "a b c d", "a x c d e", "a x c d e")[1:] == [
-        "a b c",
-        "a b c",
-        "a x c d",
+def test_a_word_that_was_wrong_is_left_to_the_whole_utterance() -> None:
+    lines = ["a b c d", "a b c d", *["a x c d e"] * 3]
+    assert offered(*lines)[1:] == ["a b c", "a b c d", "a b c d", "a b c d"]
+    agreement = Agreement()
+    for line in lines:
+        agreement.offer(split_words(line))
+    assert agreement.settle(split_words("a x c d e")) == split_words("a x c d e")
+
+
+def test_a_word_in_doubt_does_not_hold_up_those_behind_it() -> None:
+    assert offered(
+        "my antecedents nor",
+        "my antecedents nor of",
+        "my antecedence nor of the",
+        "my antecedents nor of the way",
+        "my antecedence nor of the way we",
+    ) == [
+        "",
+        "my antecedents nor",
+        "my antecedents nor of",
+        "my antecedents nor of the",
+        "my antecedents nor of the way",
     ]
+
+
+def test_a_decode_that_lost_its_place_commits_nothing() -> None:
+    assert offered("I like ice cream", "I like ice cream", "I like the icecream a lot")[2] == (
+        "I like ice"
+    )
+    lost = ("a b c d", "a b c d", "a d e f", "a d e f g", "a d e f g h")
+    assert offered(*lost)[2:] == ["a b c", "a b c", "a d e f g"]
 
 
 def test_the_whole_utterance_has_the_last_word() -> None:
@@ -62,6 +87,12 @@ def test_an_end_that_was_none_is_written_again() -> None:
     agreement = Agreement()
     agreement.settle(split_words("Is it?"))
     assert agreement.settle(split_words("Is it safe?")) == split_words("Is it safe?")
+    agreement.offer(split_words("Is it safe, or not?"))
+    assert agreement.offer(split_words("Is it safe, or not?")) == split_words("Is it safe, or")
+    agreement.offer(split_words("Is it safe. Or not?"))
+    assert agreement.offer(split_words("Is it safe. Or not? I")) == split_words(
+        "Is it safe, or not?"
+    )
 
 
 def test_a_new_turn_remembers_nothing() -> None:
@@ -85,4 +116,9 @@ def test_what_is_committed_follows_the_rules(decodes: list[tuple[Words, bool]], 
         assert len(now) >= len(before)  # decodes of growing speech never take words back
         if now != before:
             assert len(now) < len(words)
-            assert all(agree(now, other) == len(now) for other in history[-count:])
+            new = (
+                len(before) if list(map(bare, before)) == list(map(bare, now[: len(before)])) else 0
+            )
+            assert all(
+                agree(now[new:], other[new:]) == len(now) - new for other in history[-count:]
+            )

@@ -54,14 +54,21 @@ def test_a_sure_answer_is_taken() -> None:
         decode(" one two" * 9),
     ],
 )
-def test_a_doubtful_answer_is_asked_again_in_the_full_window(doubtful: Decode) -> None:
+def test_a_doubtful_answer_is_asked_again_in_longer_windows(doubtful: Decode) -> None:
     give, asked = answers(doubtful, decode(CARS))
     assert guarded(give, spell, SHORT, 2.6).text == CARS
-    assert asked == [SHORT, FULL]
+    assert asked == [SHORT, 16 * RATE]
+    give, asked = answers(doubtful, doubtful, decode(CARS))
+    assert guarded(give, spell, SHORT, 2.6).text == CARS
+    assert asked == [SHORT, 16 * RATE, FULL]
+    give, asked = answers(doubtful, decode(CARS))
+    assert guarded(give, spell, 16 * RATE, 2.6).text == CARS
+    assert asked == [16 * RATE, FULL]
 
 
 def test_the_surer_of_two_doubtful_answers_is_taken() -> None:
-    give, _ = answers(decode(" how", logprob=-1.2), decode(" who", logprob=-1.5))
+    unsure = decode(" who", logprob=-1.5)
+    give, _ = answers(unsure, decode(" how", logprob=-1.2), unsure)
     assert guarded(give, spell, SHORT, 2.6).text == " how"
 
 
@@ -72,7 +79,7 @@ def test_silence_is_not_asked_again() -> None:
 
 
 def test_silence_in_the_full_window_is_silence() -> None:
-    give, _ = answers(decode(" you", -1.1, 0.5), decode(" You", -1.3, 0.9))
+    give, _ = answers(*[decode(" you", -1.1, 0.5)] * 2, decode(" You", -1.3, 0.9))
     assert guarded(give, spell, SHORT, 0.1).silent
 
 

@@ -552,3 +552,16 @@ def check(room: Room, lines: list[str], acts: list[str]) -> None:
             else:
                 written = written[:position]
     assert "".join(written) == "".join(split_words(last)).strip()
+
+
+def test_words_go_on_after_a_pause_that_was_none(make_lane: Callable[[str], Lane]) -> None:
+    room = Room(make_lane, "one two", "one two three", "one two three four", streams=True)
+    room.say(*[1] * 32, mark=Mark.START)
+    room.step()
+    room.mark(Mark.PAUSE)
+    room.step()
+    assert room.heard() == [("one two", 0, 1, 1)]  # the pause's decode is one like the others
+    room.say(*[1] * 16)
+    room.step()
+    assert room.ear.log == ["partial", "final", "partial"]
+    assert room.heard() == [(" three", 7, 1, 1)]
