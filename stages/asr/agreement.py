@@ -39,6 +39,8 @@ class Agreement:
 
     def offer(self, words: Words) -> Words:
         """Hear a decode of speech that goes on; give what is committed now."""
+        if len(words) < len(self.committed):
+            return self.committed  # it broke off: the decoder does that now and then
         self._decodes.appendleft(words)
         newest = list(self._decodes)[: self._needed]
         if len(newest) < self._needed:

@@ -90,6 +90,7 @@ class Transcriber(Session):
         self._paused = False  # a final decode is wanted, and not begun
         self._final: Transcript | None = None  # of the pause that goes on
         self._soft_end: _SoftEnd | None = None
+        self._ended = False  # softly: until RESUME there is only silence
         self._result: Words | None = None  # for `turn`, once the ids are on the ring
 
     @property
@@ -147,11 +148,13 @@ class Transcriber(Session):
                 self._give_up()
                 self._paused = self._at_pause
             case Mark.SOFT_END:
+                self._ended = True
                 self._soft_end = _SoftEnd(block.turn, block.answer)
                 if self._final is None and not (self._job and self._job.final):
                     self._begin_final()  # before the sound behind it is heard
             case Mark.RESUME:
                 self._give_up()
+                self._ended = False
                 self._soft_end = None  # nobody waits for its transcript any more
                 self._recogniser.settle()
                 self._heard.mark(Kind.RESUME, block.turn, block.answer)
@@ -196,7 +199,7 @@ class Transcriber(Session):
     @property
     def _goes_on(self) -> bool:
         """The speaker may do, and nothing is being decoded."""
-        return self._streams and not (self._job or self._soft_end)
+        return self._streams and not (self._job or self._ended)
 
     def _begin_final(self) -> None:
         self._paused = False
@@ -305,5 +308,6 @@ class Transcriber(Session):
     def _forget_sound(self) -> None:
         self._give_up()
         self._soft_end = None
+        self._ended = False
         self._samples = 0
         self._recogniser.clear()

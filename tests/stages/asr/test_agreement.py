@@ -67,6 +67,14 @@ def test_a_word_in_doubt_does_not_hold_up_those_behind_it() -> None:
     ]
 
 
+def test_a_decode_that_broke_off_does_not_count() -> None:
+    assert offered("a b c d", "a b c d e", "a b.", "a b c d e f")[1:] == [
+        "a b c d",
+        "a b c d",
+        "a b c d e",
+    ]
+
+
 def test_a_decode_that_lost_its_place_commits_nothing() -> None:
     assert offered("I like ice cream", "I like ice cream", "I like the icecream a lot")[2] == (
         "I like ice"

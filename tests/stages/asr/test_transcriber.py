@@ -565,3 +565,17 @@ def test_words_go_on_after_a_pause_that_was_none(make_lane: Callable[[str], Lane
     room.step()
     assert room.ear.log == ["partial", "final", "partial"]
     assert room.heard() == [(" three", 7, 1, 1)]
+
+
+def test_nothing_is_decoded_in_the_silence_after_the_end(make_lane: Callable[[str], Lane]) -> None:
+    room = Room(make_lane, "yes", "yes and", streams=True)
+    room.say(*[1] * 20, mark=Mark.START)
+    room.mark(Mark.PAUSE)
+    room.mark(Mark.SOFT_END)
+    room.say(*[0] * 40)
+    room.step()
+    assert room.ear.log == ["final"]
+    room.mark(Mark.RESUME, answer=2)
+    room.say(*[1] * 9, answer=2)
+    room.step()
+    assert room.ear.log == ["final", "settle", "partial"]
