@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -15,12 +15,16 @@ from pipeline.config import Config
 from pipeline.models.progress import silent
 from ringbuf import Arena, AudioRing, BellPipe, Kind, TokenRing
 from stages.asr.faster_whisper import FasterWhisperAsr
+from stages.asr.whisper import Whisper
 from stages.audio.room_tone import RoomTone
 from stages.event import Event
 from stages.runner import Runner
 from stages.stage import Host
 from stages.topology import ASR, AUDIO, CONTROL, INPUT_BLOCK, INPUT_RATE, LLM, TURN, topology
 from stages.turn.silero import SileroTurn
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _BLOCK_NS = INPUT_BLOCK * 1_000_000_000 // INPUT_RATE
 _PATIENCE_S = 3.0  # of room tone after a clip, at most
@@ -34,8 +38,8 @@ def _nobody(seconds: float) -> None:
 class Clock:
     """Monotonic time; where nothing is to be done, it is slept through or skipped.
 
-    Skipped, it advances by the time of the sound or of the work, whichever is later: what is
-    measured is what an ideal sleep would give.
+    Skipped, it advances by the time of the sound or of the work, whichever is later; the model's
+    work counts as processor time. What is measured is what an idle machine would give.
 
     Args:
         live: sleep.
@@ -58,6 +62,28 @@ class Clock:
             time.sleep(gap / 1e9)
         else:
             self.skipped += gap
+
+
+class _Undisturbed:
+    """A Whisper on a clock that skips: waiting for a core that others use does not count."""
+
+    def __init__(self, whisper: Whisper, clock: Clock) -> None:
+        self._clock = clock
+        self.filters = whisper.filters
+        self.spell = whisper.spell
+        self.encode = self._timed(whisper.encode)
+        self.generate = self._timed(whisper.generate)
+        self.id_ends = self._timed(whisper.id_ends)
+
+    def _timed(self, work: Callable[P, T]) -> Callable[P, T]:
+        def timed(*args: P.args, **kwargs: P.kwargs) -> T:
+            since, used = time.monotonic_ns(), time.process_time_ns()
+            result = work(*args, **kwargs)
+            waited = time.monotonic_ns() - since - (time.process_time_ns() - used)
+            self._clock.skipped -= max(0, waited)
+            return result
+
+        return timed
 
 
 @dataclass
@@ -112,6 +138,8 @@ class Live:
         self.clock = clock
         self.asr = FasterWhisperAsr(Host(config, config.asr, clock.now, silent))
         self.asr.load()
+        if not clock.live:
+            self.asr.whisper = _Undisturbed(self.asr.whisper, clock)
         self._exit = ExitStack()
         self._bells = {name: BellPipe.create() for name in topology(lanes, 256).processes}
         for bell in self._bells.values():
@@ -166,9 +194,9 @@ class Live:
         for feed in self._feeds:
             while not feed.over and feed.due <= self.clock.now():
                 self._put(feed)
-        before = time.monotonic_ns()
+        before = self.clock.now()
         self._asr.turn_over(self._asr.arena.bell.take())
-        self.asr_ns += time.monotonic_ns() - before
+        self.asr_ns += self.clock.now() - before
         self._read()
         next_block = min((feed.due for feed in self._feeds if not feed.over), default=0)
         self.clock.wait(min(next_block, self.clock.now() + int(self._asr.until_due() * 1e9)))

@@ -1,7 +1,7 @@
 """Whisper as a stage: one model, shared by all conversations."""
 
 from stages.asr.bridge import bridge_for
-from stages.asr.listener import Listener
+from stages.asr.listener import Listener, Model
 from stages.asr.stage import AsrStage
 from stages.asr.transcriber import Transcriber
 from stages.lane import Lane
@@ -18,7 +18,7 @@ class FasterWhisperAsr(AsrStage):
         config, progress = self.host.config.asr, self.host.progress
         folder = resolve(config.model, progress)
         progress("loading the speech model", None)
-        self.whisper = Whisper(
+        whisper = Whisper(
             folder,
             device=config.device,
             compute_type=config.compute_type,
@@ -27,7 +27,8 @@ class FasterWhisperAsr(AsrStage):
         )
         self.bridge = bridge_for(self.host.config, progress)
         progress("warming up the speech model", None)
-        self.whisper.warm_up()
+        whisper.warm_up()
+        self.whisper: Model = whisper
 
     def open(self, lane: Lane) -> Transcriber:
         """Open a new conversation, with an ear of its own."""

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.asr.guards import Decode, guarded, without_restart
+from stages.asr.guards import Decode, checked, guarded
 from stages.asr.log_mel import HOP, ROOM, LogMel
 from stages.asr.recogniser import Decoding, Samples, finished
 from stages.asr.transcript import Transcript, Words, split_words, spoken
@@ -28,7 +28,9 @@ Floats = NDArray[np.float32]
 _FLOOR_DBFS = -60.0  # quieter than this is a muted microphone, and Whisper would invent words
 _EARLIEST = RATE // 2  # of sound, before which an unfinished sentence is only guessed at
 _CUT_AT_PAUSE = 8 * RATE  # sound before a pause from which on it is done with
-_CUT_IN_SPEECH = 20 * RATE  # sound without a pause that is cut between two words
+_CUT_AT_GAP = 12 * RATE  # sound that is cut where it is quiet between two words, if it is
+_CUT_IN_SPEECH = 20 * RATE  # sound that is cut between two words, quiet or not
+_QUIET_DB = 25.0  # below the loudest
 _CUT_BEFORE_END = 3 * RATE  # the newest words may still change
 _LONGEST = 29 * RATE  # sound that one window holds
 _PAUSE = RATE // 5  # silence that is surely between two words
@@ -58,9 +60,9 @@ class Model(Protocol):
 class Listener:
     """Keeps a turn's sound as a spectrogram, and gives all of the turn's words at each decode.
 
-    Sound is done with once it lies before a pause of 0.2 s and is 8 s long, or, in speech without
-    pauses, before a word's end after 20 s: its words stand, and it is forgotten. So a decode costs
-    in minute ten what it costs in the first.
+    Sound is done with once it lies before a pause of 0.2 s and is 8 s long; in speech without such
+    pauses, where it is quiet between two words after 12 s, or between any two after 20 s. Its words
+    stand, and it is forgotten, so a decode costs in minute ten what it costs in the first.
 
     Args:
         whisper: shared by all conversations, one call at a time.
@@ -141,11 +143,11 @@ class Listener:
         if len(self._done) != done:  # the sound was cut meanwhile
             return Transcript(self._words)
         decode = self._whisper.generate(encoded, samples, window, self._language)
-        decode = without_restart(decode, self._whisper.spell, voiced_s)
+        decode = checked(decode, self._whisper.spell, voiced_s)
         if decode.silent or decode.doubtful:
             return Transcript(self._words)
         heard = self._read(decode, samples)
-        if samples < _CUT_IN_SPEECH:
+        if samples < _CUT_AT_GAP:
             return heard
         yield 0
         return replace(heard, words=self._cut(encoded, decode, heard.words, samples))
@@ -173,7 +175,14 @@ class Listener:
         places = [n for n, end in enumerate(ends) if samples // 4 < end < samples - _CUT_BEFORE_END]
         if not places:
             return words
-        best = min(places, key=lambda n: loudest_dbfs(sound[ends[n] - reach : ends[n] + reach]))
+
+        def level(n: int) -> float:
+            return loudest_dbfs(sound[ends[n] - reach : ends[n] + reach])
+
+        best = min(places, key=level)
+        is_gap = level(best) < loudest_dbfs(sound[:samples]) - _QUIET_DB
+        if not is_gap and samples < _CUT_IN_SPEECH:
+            return words
         self._finish(words[: best + 1], quietest(sound, ends[best] - reach, ends[best] + reach))
         return words[best + 1 :]
 

@@ -10,7 +10,7 @@ RATE = 16_000
 FULL = 30 * RATE
 """Whisper's own window, samples: the longest it can see, and the safest."""
 FRAME = 320
-"""Samples behind one encoder position (20 ms); a window is a whole number of them."""
+"""Samples behind one encoder position (20 ms)."""
 SHORTEST = 8 * RATE
 """The window of short sound."""
 
@@ -24,10 +24,11 @@ def window_for(samples: int, shortest: int = SHORTEST) -> int:
     """Give the window, in samples, for a sound of `samples`: max(8 s, length + 1 s), at most 30 s.
 
     An encoder given exactly the sound's length makes the decoder loop; 8 s costs a tenth of 30 s
-    and measured no worse (design §6).
+    and measured no worse (design §6). A window is of whole seconds, because CTranslate2 keeps about
+    a megabyte for each length that it has ever seen.
     """
     wanted = max(shortest, samples + _MARGIN)
-    return min(FULL, -(-wanted // FRAME) * FRAME)
+    return min(FULL, -(-wanted // RATE) * RATE)
 
 
 def loudest_dbfs(audio: Floats) -> float:

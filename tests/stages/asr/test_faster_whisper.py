@@ -102,7 +102,7 @@ def test_most_of_a_long_sentence_is_written_before_its_end(
     said = transcribe(asr.whisper, sound).text
     written = bytes(session._heard.ids.astype(np.uint8)).decode()
     assert len(written) > 0.8 * len(said)
-    assert said.lower().startswith(written.lower()[:60])
+    assert said.lower().startswith(written.lower()[:25])  # later words may still be in doubt
 
 
 def test_nothing_is_written_of_noise(

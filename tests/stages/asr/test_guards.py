@@ -5,6 +5,7 @@ import pytest
 
 from stages.asr.guards import (
     Decode,
+    checked,
     guarded,
     loop,
     most_ids,
@@ -164,3 +165,23 @@ def test_a_loop_is_cut_only_where_the_decoder_was_lost() -> None:
 def test_the_cap_grows_with_the_sound() -> None:
     assert most_ids(0) == 16
     assert most_ids(2 * RATE) == 32
+
+
+def test_a_sentence_that_was_left_out_is_asked_for_again() -> None:
+    give, asked = answers(decode(" in being modern"), decode(CARS))
+    assert guarded(give, spell, SHORT, 4.0).text == CARS
+    assert asked[:2] == [SHORT, 16 * RATE]
+
+
+@pytest.mark.parametrize(
+    ("text", "voiced_s", "sparse"),
+    [
+        (CARS, 2.6, False),
+        (CARS, 8.0, True),
+        (" Yes.", 2.9, False),
+        (" Yes.", 3.1, True),
+        ("今天天气真好我们出去走走吧", 3.2, False),
+    ],
+)
+def test_how_few_words_are_too_few(text: str, voiced_s: float, sparse: bool) -> None:
+    assert checked(decode(text), spell, voiced_s).sparse is sparse
