@@ -15,7 +15,7 @@ from pipeline.config import Config
 from pipeline.models.progress import silent
 from ringbuf import Arena, AudioRing, BellPipe, Kind, TokenRing
 from stages.asr.faster_whisper import FasterWhisperAsr
-from stages.asr.whisper import Whisper
+from stages.asr.listener import Model
 from stages.audio.room_tone import RoomTone
 from stages.event import Event
 from stages.runner import Runner
@@ -67,7 +67,7 @@ class Clock:
 class _Undisturbed:
     """A Whisper on a clock that skips: waiting for a core that others use does not count."""
 
-    def __init__(self, whisper: Whisper, clock: Clock) -> None:
+    def __init__(self, whisper: Model, clock: Clock) -> None:
         self._clock = clock
         self.filters = whisper.filters
         self.spell = whisper.spell

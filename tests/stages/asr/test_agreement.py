@@ -117,6 +117,9 @@ def test_what_is_committed_follows_the_rules(decodes: list[tuple[Words, bool]], 
     for words, is_whole in decodes:
         before = agreement.committed
         now = agreement.settle(words) if is_whole else agreement.offer(words)
+        if not is_whole and len(words) < len(before):
+            assert now == before  # it broke off, and does not count
+            continue
         history.append(words)
         if is_whole:
             assert list(map(bare, now)) == list(map(bare, words))
