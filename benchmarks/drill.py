@@ -138,7 +138,7 @@ async def reach(lane: ClientLane, phase: str, clip: Path) -> None:
         while not lane.turns_begun:
             await asyncio.sleep(0.005)
     elif phase == "preparing":
-        await first(lane, UserText)
+        await first(lane, UserText)  # scripted: there are none before the last
     else:
         while Played.unpack(lane.lane.get("played")).position < 5:
             await asyncio.sleep(0.005)

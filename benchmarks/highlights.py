@@ -40,6 +40,18 @@ HIGHLIGHTS = (
         "{} / {} / {} ms",
     ),
     Highlight(
+        "end of a spoken word to its ids in the language model's ring, p50 / p90",
+        "asr",
+        ("commit_lag_p50_ms", "commit_lag_p90_ms"),
+        "{} / {} ms",
+    ),
+    Highlight(
+        "first silent window to the whole transcript in that ring, p50 / p95",
+        "asr",
+        ("silence_to_final_p50_ms", "silence_to_final_p95_ms"),
+        "{} / {} ms",
+    ),
+    Highlight(
         "one token between two sleeping programs, p50 (`multiprocessing.SimpleQueue`)",
         "ring",
         ("token_p50_us", "simplequeue_p50_us"),

@@ -137,4 +137,82 @@ FIRST_AUDIO = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO)
+ASR = Benchmark(
+    "asr",
+    "When are spoken words in the language model's ring, and are they right?",
+    "words with a commit lag",
+    (
+        Metric("wer_final", "word error rate of the decode of whole clips"),
+        Metric("wer_reference", "the same of faster-whisper's own `transcribe` (30 s, beam 1)"),
+        Metric(
+            "words_more_wrong", "words that ours has wrong, less those of faster-whisper", Bar(1)
+        ),
+        Metric("time_ratio_final", "our time / faster-whisper's (median of clips)", Bar(0.45)),
+        Metric("wer_streamed", "word error rate of what is on the ring in the end"),
+        Metric("commit_lag_p50_ms", "end of a word to its ids on the ring, for good", Bar(600)),
+        Metric("commit_lag_p90_ms", "the same, 90th percentile", Bar(1200)),
+        Metric("commit_lag_max_ms", "the longest"),
+        Metric(
+            "committed_before_end",
+            "share of ids that are there before the end of speech (speech over 3 s)",
+            Bar(0.85, upward=True),
+        ),
+        Metric("revised_share", "ids that were written and later changed or dropped", Bar(0.03)),
+        Metric("rewritten_share", "ids that were written again, changed or behind a changed one"),
+        Metric("ids_after_end", "ids written behind an END before the voice came back", Bar(0)),
+        Metric(
+            "soft_end_to_final_p50_ms",
+            "soft end to the complete words on the ring, utterances under 8 s",
+            Bar(60),
+        ),
+        Metric("soft_end_to_final_p95_ms", "the same, 95th percentile"),
+        Metric("soft_end_to_final_max_ms", "the longest"),
+        Metric(
+            "silence_to_final_p50_ms",
+            "first silent window to the complete words on the ring, utterances under 8 s",
+            Bar(110),
+        ),
+        Metric("silence_to_final_p95_ms", "the same, 95th percentile"),
+        Metric("silence_to_final_max_ms", "the longest"),
+        Metric(
+            "three_words_more_wrong",
+            "three speakers at once: words wrong in all, less those of one at a time",
+            Bar(1),
+        ),
+        Metric("three_commit_lag_p50_ms", "their commit lag"),
+        Metric("three_commit_lag_p90_ms", "the same, 90th percentile"),
+    ),
+)
+
+ASR_LONG = Benchmark(
+    "asr_long",
+    "Does speech without an end cost more, the longer it lasts?",
+    "words with a commit lag",
+    (
+        Metric("minutes", "of speech, one turn"),
+        Metric("wer", "word error rate against the clips' texts"),
+        Metric("real_time_factor", "time spent in `asr` / time of the sound; a part: 5 minutes"),
+        Metric("real_time_factor_growth", "of the last part over the first", Bar(0.1)),
+        Metric("commit_lag_p50_ms", "end of a word to its ids on the ring"),
+        Metric("commit_lag_p50_growth", "of the last part over the first", Bar(0.1)),
+        Metric("commit_lag_p90_ms", "the same, 90th percentile"),
+        Metric("memory_mib", "PSS of the benchmark at the end of each part, files aside"),
+        Metric("memory_growth_mib", "from the end of the first part to the end", Bar(16)),
+    ),
+)
+
+ASR_SWEEP = Benchmark(
+    "asr_sweep",
+    "What do step, agreement and window of the recogniser cost and bring?",
+    "words with a commit lag at each setting",
+    (
+        Metric("wer", "word error rate of what is on the ring in the end"),
+        Metric("lag_p50_ms", "end of a word to its ids on the ring, for good"),
+        Metric("lag_p90_ms", "the same, 90th percentile"),
+        Metric("committed_before_end", "share of ids there before the end of speech"),
+        Metric("revised_share", "ids that were written and later changed or dropped"),
+        Metric("busy_share", "time spent in `asr` / time of the sound"),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, ASR, ASR_LONG, ASR_SWEEP)

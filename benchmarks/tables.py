@@ -5,15 +5,17 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from benchmarks import asr_sweep
 from benchmarks.command import MISTAKE, figure
 from benchmarks.highlights import highlights, recording
-from benchmarks.metrics import BENCHMARKS, Bar, Benchmark
+from benchmarks.metrics import ASR, ASR_SWEEP, BENCHMARKS, Bar, Benchmark
 from benchmarks.result import Figure, Result
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
+ASR_PAGE = ROOT / "docs" / "asr.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 BEGIN = "<!-- {}: written by `python -m benchmarks.tables`, not by hand -->"
 END = "<!-- end of {} -->"
@@ -45,7 +47,10 @@ def pages() -> dict[Path, str]:
     results = read_results(RESULTS)
     readme = README.read_text(encoding="utf-8")
     readme = insert(readme, highlights(results), "results")
+    asr = ASR_PAGE.read_text(encoding="utf-8")
+    asr = insert(asr, values(ASR, {n: r for n, r in results.items() if n == ASR.name}), "asr")
     return {
+        ASR_PAGE: insert(asr, sweep(results), "sweep"),
         PAGE: insert(PAGE.read_text(encoding="utf-8"), generate(results), "results"),
         README: insert(readme, recording("replay"), "recording"),
         ARCHITECTURE: insert(ARCHITECTURE.read_text(encoding="utf-8"), recording("drill"), "drill"),
@@ -76,7 +81,14 @@ def generate(results: dict[str, Result]) -> str:
     return "\n\n".join(
         section(benchmark, {n: r for n, r in results.items() if r.benchmark == benchmark.name})
         for benchmark in BENCHMARKS
+        if benchmark is not ASR_SWEEP  # its table is a page of its own
     )
+
+
+def sweep(results: dict[str, Result]) -> str:
+    """The sweep of the recogniser's settings."""
+    result = results.get(ASR_SWEEP.name)
+    return asr_sweep.table(result) if result else "No result is committed yet."
 
 
 def section(benchmark: Benchmark, results: dict[str, Result]) -> str:

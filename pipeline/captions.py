@@ -44,6 +44,9 @@ class Captions:
             case CaptionKind.HEARD:
                 text = self._heard.setdefault(caption.turn, _Text(self._vocabulary))
                 return UserText(caption.turn, text.revise(caption))
+            case CaptionKind.HEARD_ALL:
+                text = self._heard.setdefault(caption.turn, _Text(self._vocabulary))
+                return UserText(caption.turn, text.revise(caption), final=True)
             case CaptionKind.REPLY:
                 text = self._replies.setdefault(caption.answer, _Text(self._vocabulary))
                 return ReplyText(caption.turn, caption.answer, text.revise(caption))

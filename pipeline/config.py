@@ -68,9 +68,9 @@ class TurnConfig(Section):
     threshold: float = Field(0.5, gt=0, lt=1)
     pre_roll_ms: int = Field(300, ge=0, le=1000)
     min_speech_ms: int = Field(64, ge=0, le=1000)
-    soft_end_ms: int = Field(64, ge=32, le=2000)
+    soft_end_ms: int = Field(96, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
-    max_turn_s: float = Field(30.0, gt=0, le=38)
+    max_turn_s: float = Field(60.0, gt=0, le=3600)
     input_timeout_s: float = Field(1.0, gt=0)
     answer_timeout_s: float = Field(20.0, gt=0)
 
@@ -80,14 +80,27 @@ class AsrConfig(Section):
 
     Attributes:
         model: a bundle, a folder or a hub id of a CTranslate2 Whisper model.
-        language: a code such as "en"; "": detected on every turn (multilingual models).
+        languages: codes such as "en" that are spoken: one fixes it, several are chosen among, none
+            leaves the choice to the model.
+        window_s: the shortest stretch that the encoder is given; 30 is Whisper's own.
+        partials: write words while they are spoken.
+        first_ms: speech before they are first looked for.
+        step_ms: speech between two looks, at least.
+        agreement: decodes in a row that must agree on a word.
+        decode_at_pause: begin the final decode at the first silent window, not at the soft end.
     """
 
     stage: str = "faster-whisper"
     model: str = "bundle:whisper-tiny.en"
     device: Literal["cpu", "cuda"] = "cpu"
     compute_type: str = "int8"
-    language: str = "en"
+    languages: list[str] = ["en"]
+    window_s: float = Field(8.0, ge=3, le=30)
+    partials: bool = True
+    first_ms: int = Field(800, ge=200, le=10_000)
+    step_ms: int = Field(250, ge=50, le=10_000)
+    agreement: int = Field(2, ge=1, le=5)
+    decode_at_pause: bool = True
 
 
 class LlmConfig(Section):

@@ -10,10 +10,16 @@ from pipeline.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """What the user said so far in this turn; a later one replaces it."""
+    """What the user said so far in this turn; a later one replaces it.
+
+    Attributes:
+        final: the speaker has paused and these are all the words; not so while they are spoken,
+            nor once the speaker goes on.
+    """
 
     turn: int
     text: str
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)

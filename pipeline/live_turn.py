@@ -65,7 +65,7 @@ class LiveTurn:
     def take(self, event: Event) -> None:
         """Show what the user said, and what is answered, so far."""
         match event:
-            case UserText(_, text):
+            case UserText(text=text):
                 self._heard = text
             case ReplyText(_, _, text):
                 self._reply = text

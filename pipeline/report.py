@@ -171,6 +171,8 @@ def _turn_json(answer: Answer) -> dict[str, Any]:
         "first_audio_ms": None if first_audio is None else round(first_audio, 1),
         "phases": {k: round(v, 1) for k, v in timeline.phases.items()} if timeline else {},
         "speech_end_source": _source(answer),
+        "ids_early": timeline.early[0] if timeline and timeline.early else None,
+        "ids_heard": timeline.early[1] if timeline and timeline.early else None,
         "cut_off": timeline.cut_off if timeline else False,
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns] if timeline else [],
         "events_lost": timeline.lost if timeline else 0,
@@ -196,6 +198,9 @@ def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
     rows: list[RenderableType] = []
     if timeline.phases:
         rows.append(Waterfall(timeline.phases, _source(answer)))
+    if timeline.early:
+        early, words = timeline.early
+        rows.append(labelled("early", f"{early} of {words} ids came while they were spoken", "dim"))
     for at, length in timeline.underruns:
         after = (at - (timeline.speech_end or at)) / 1e6
         rows.append(labelled("note", f"a gap of {length / 1e6:.0f} ms at {after:.0f} ms", "yellow"))

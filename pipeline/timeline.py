@@ -22,6 +22,8 @@ MILESTONES = {
     "first_audio": Event.FIRST_AUDIO,
     "play_end": Event.PLAY_END,
 }
+LAST = (Event.SILENCE, Event.DECODE_START, Event.COMMIT)  # only the last pause was the end
+OF_TURN = (Event.SPEECH_START, Event.COMMIT)  # the others are of one answer
 AUDIBLE = (Outcome.ANSWERED, Outcome.INTERRUPTED, Outcome.FAILED)
 SETTLED_NS = 1_000_000_000  # a first audio counts only if no gap follows within this time
 VAD_WINDOW_NS = 32_000_000
@@ -70,6 +72,12 @@ class Timeline:
         delay = self.phases.get("first_audio")
         counts = self.outcome in AUDIBLE and not self.cut_off
         return delay if delay is not None and counts and not self._stumbles else None
+
+    @property
+    def early(self) -> tuple[int, int] | None:
+        """Ids of the user's words that were on the ring while they were spoken, of how many."""
+        words = self.values.get(Event.PREFILL)
+        return None if words is None else (min(self.values.get(Event.COMMIT, 0), words), words)
 
     @property
     def cut_off(self) -> bool:
@@ -135,16 +143,16 @@ def _belongs(record: EventRecord, turn: int, answer: int) -> bool:
     """Of the answer that counted; or of the turn, where there is no answer yet."""
     if record.event in CLIP_EVENTS:
         return False
-    return record.answer == answer or (record.event == Event.SPEECH_START and record.turn == turn)
+    return record.answer == answer or (record.event in OF_TURN and record.turn == turn)
 
 
 def _milestones(records: list[EventRecord]) -> tuple[dict[Event, int], dict[Event, int]]:
-    """First occurrence of each event; of pauses the last, because only that one was the end."""
+    """First occurrence of each event; of those in LAST the last one."""
     at: dict[Event, int] = {}
     values: dict[Event, int] = {}
     for record in records:
         event = Event(record.event)
-        if event in at and event is not Event.SILENCE:
+        if event in at and event not in LAST:
             continue
         at[event] = record.at
         values[event] = record.value

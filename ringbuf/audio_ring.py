@@ -19,9 +19,10 @@ class Mark(IntEnum):
 
     NONE = 0
     START = 1  # an utterance begins with this block
-    SOFT_END = 2  # a pause that is worth starting an answer on; nothing is audible yet
-    RESUME = 3  # the speaker went on after all
-    RELEASE = 4  # the turn is over for good
+    PAUSE = 2  # the voice may be over; until it is heard again there is only silence
+    SOFT_END = 3  # the pause is worth starting an answer on; nothing is audible yet
+    RESUME = 4  # the speaker went on after a soft end
+    RELEASE = 5  # the turn is over for good
 
 
 class AudioBlock(NamedTuple):

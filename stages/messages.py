@@ -114,10 +114,11 @@ class CaptionKind(IntEnum):
     """What a caption tells the client."""
 
     HEARD = 1  # payload: int32 ids of the user's words from `position` on; revises what follows
-    REPLY = 2  # payload: int32 ids of the answer from `position` on
-    OUTCOME = 3  # position: an Outcome
-    ERROR = 4  # payload: text
-    CLIP = 5  # the clip has been played to its end, or payload says why not
+    HEARD_ALL = 2  # the user may be done: the words are the first `position` ids
+    REPLY = 3  # payload: int32 ids of the answer from `position` on
+    OUTCOME = 4  # position: an Outcome
+    ERROR = 5  # payload: text
+    CLIP = 6  # the clip has been played to its end, or payload says why not
 
 
 @dataclass(frozen=True, slots=True)

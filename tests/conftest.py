@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from ringbuf import Arena, BellPipe
 from stages.lane import Lane
-from stages.topology import topology
+from tests.lanes import open_lanes
 
 # Stages are started with it; tests that load onnxruntime themselves need it too.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
@@ -24,21 +23,8 @@ RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 @pytest.fixture
 def make_lane() -> Iterator[Callable[[str], Lane]]:
     """Lane 0 of one arena as any process sees it, without processes."""
-    layout = topology(lanes=1, context=256)
-    bells = {name: BellPipe.create() for name in layout.processes}
-    owner = Arena.create(layout, "control", bells)
-    arenas = [owner]
-
-    def lane(process: str) -> Lane:
-        arena = Arena.attach(os.dup(owner.fd), process, bells)
-        arenas.append(arena)
-        return Lane(arena.lane(0), process, arena.events(process))
-
-    yield lane
-    for arena in arenas:
-        arena.close()
-    for bell in bells.values():
-        bell.close()
+    with open_lanes() as make_lane:
+        yield make_lane
 
 
 @pytest.fixture

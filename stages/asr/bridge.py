@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
+from stages.asr.splits import splits
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer  # a scripted stage runs where it is not installed
@@ -20,19 +21,27 @@ Ids = NDArray[np.int32]
 
 
 class Bridge(Protocol):
-    """Turns text into the ids of one language model."""
+    """Turns text into the ids of one language model.
+
+    Attributes:
+        splits: text that is cut before a space gives the same ids in parts as in one piece.
+    """
+
+    splits: bool
 
     def encode(self, text: str) -> Ids:
-        """Give the ids, int32 [n], of a turn's text: no special ones, no leading space."""
+        """Give the ids, int32 [n], of text as it is, leading space included; no special ones."""
         ...
 
 
 class ByteBridge:
     """The bridge of scripted models: an id is the value of one byte of UTF-8."""
 
+    splits = True
+
     def encode(self, text: str) -> Ids:
         """Give one id a byte."""
-        return np.frombuffer(text.lstrip().encode(), np.uint8).astype(np.int32)
+        return np.frombuffer(text.encode(), np.uint8).astype(np.int32)
 
 
 class TokenizerBridge:
@@ -48,6 +57,7 @@ class TokenizerBridge:
         tokenizer.no_truncation()  # both may be set in the file
         tokenizer.no_padding()
         self._tokenizer = tokenizer
+        self.splits = splits(tokenizer)
         added = tokenizer.get_added_tokens_decoder()
         # runs of spaces are added tokens in some models, and are ordinary text
         reserved = {n: token.content for n, token in added.items() if token.content.strip()}
@@ -75,7 +85,6 @@ class TokenizerBridge:
 
     def encode(self, text: str) -> Ids:
         """Give what the model's tokenizer makes of the text, look-alikes spelled out."""
-        text = text.lstrip()
         ids = self._encode(text)
         if not self._reserved.isdisjoint(ids):
             ids = [n for part in self._apart(text) for n in self._encode(part)]
@@ -103,19 +112,3 @@ def bridge_for(config: "Config", progress: "Progress") -> Bridge:
     from pipeline.models import prepare_llm
 
     return TokenizerBridge.load(prepare_llm(config.llm.model, progress))
-
-
-def revision(old: Ids, new: Ids) -> tuple[int, Ids]:
-    """Give the position from which `new` differs from `old`, and `new` from there on.
-
-    The tail is empty where `new` is a shorter `old`: its end is then said by a slot's position.
-    """
-    common = min(len(old), len(new))
-    differs = np.flatnonzero(old[:common] != new[:common])
-    position = int(differs[0]) if differs.size else common
-    return position, new[position:]
-
-
-def count_words(text: str) -> int:
-    """Give the number of words; text without spaces (Chinese, Japanese) counts as one a stretch."""
-    return len(re.findall(r"\w+(?:['\u2019]\w+)*", text))

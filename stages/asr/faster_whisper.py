@@ -1,15 +1,14 @@
 """Whisper as a stage: one model, shared by all conversations."""
 
 from stages.asr.bridge import bridge_for
-from stages.asr.transcriber import Samples, Transcriber
+from stages.asr.listener import Listener, Model
+from stages.asr.stage import AsrStage
+from stages.asr.transcriber import Transcriber
 from stages.lane import Lane
-from stages.stage import Stage
 
 
-class FasterWhisperAsr(Stage):
+class FasterWhisperAsr(AsrStage):
     """Any model that faster-whisper runs, on a CPU or a GPU."""
-
-    name = "asr"
 
     def load(self) -> None:
         """Load the model and the language model's tokenizer, then decode once."""
@@ -19,20 +18,20 @@ class FasterWhisperAsr(Stage):
         config, progress = self.host.config.asr, self.host.progress
         folder = resolve(config.model, progress)
         progress("loading the speech model", None)
-        self.whisper = Whisper(
+        whisper = Whisper(
             folder,
             device=config.device,
             compute_type=config.compute_type,
             threads=self.host.threads,
-            languages=(config.language,) if config.language else (),
+            languages=config.languages,
         )
         self.bridge = bridge_for(self.host.config, progress)
         progress("warming up the speech model", None)
-        self.whisper.warm_up()
+        whisper.warm_up()
+        self.whisper: Model = whisper
 
     def open(self, lane: Lane) -> Transcriber:
-        """Open a new conversation; Whisper itself remembers nothing of it."""
-        return Transcriber(lane, self._recognise, self.bridge, self.host.now)
-
-    def _recognise(self, samples: Samples) -> str:
-        return self.whisper.transcribe(samples).text
+        """Open a new conversation, with an ear of its own."""
+        config = self.host.config.asr
+        ear = Listener(self.whisper, config.window_s)
+        return Transcriber(lane, ear, self.bridge, config, self.host.now)

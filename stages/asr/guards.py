@@ -13,8 +13,12 @@ _IDS_A_SECOND = 8  # the fastest speech measured needs 6
 _LOOP_SHORTEST = 8  # ids that must repeat before it is a loop and not "no, no, no"
 _UNSURE = -1.0  # mean log probability
 _NO_SPEECH = 0.6
+_SURELY_NO_SPEECH = 0.8  # "Thank you." and "I'm..." in breath and silence; speech measured 0.75
+_SECOND_OPINIONS = (16 * RATE, FULL)  # the first takes a third of the second's time
 _REPEAT_SHORTEST = 6  # letters; "No. No." is said, not invented
 _FASTEST_SPEECH = 18.0  # letters a second; real speech is 10 to 16
+_SLOWEST_SPEECH = 5.0  # letters a second, as bytes of UTF-8: Chinese has fewer and longer ones
+_SPARSE_FROM_S = 3.0  # a shorter voice may be a cough
 # \u3002, \uff1f and \uff01 are the full stop, question and exclamation mark of Chinese and Japanese
 _SENTENCE_END = re.compile(r"[.?!]+[\"'\u201d\u2019]?(?=\s|$)|[\u3002\uff1f\uff01]+")
 
@@ -34,16 +38,20 @@ class Decode:
     """encoder window, samples"""
     capped: bool = False
     """it did not end by itself"""
+    sparse: bool = False
+    """it has far fewer words than were spoken: the decoder left out a sentence"""
 
     @property
     def silent(self) -> bool:
-        """Tell whether the decoder itself thinks that nobody spoke; both doubts are needed."""
-        return self.no_speech_prob > _NO_SPEECH and self.avg_logprob < _UNSURE
+        """Tell whether the decoder itself thinks that nobody spoke: surely, or with both doubts."""
+        both = self.no_speech_prob > _NO_SPEECH and self.avg_logprob < _UNSURE
+        return both or self.no_speech_prob > _SURELY_NO_SPEECH
 
     @property
     def doubtful(self) -> bool:
         """Tell whether a longer window should be asked."""
-        return self.capped or self.avg_logprob < _UNSURE or loop(self.ids) is not None
+        unsure = self.avg_logprob < _UNSURE
+        return self.capped or self.sparse or unsure or loop(self.ids) is not None
 
 
 def most_ids(samples: int) -> int:
@@ -52,7 +60,7 @@ def most_ids(samples: int) -> int:
 
 
 def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s: float) -> Decode:
-    """Decode in `window` samples; where the answer is doubtful, again in 30 s.
+    """Decode in `window` samples; where the answer is doubtful, again in 16 s, and then in 30.
 
     Args:
         decode: decodes the same sound in the window of that many samples.
@@ -60,12 +68,13 @@ def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s
         window: samples of the first, cheap attempt.
         voiced_s: seconds that were spoken, to tell a repeated sentence from an invented one.
     """
-    first = without_restart(decode(window), spell, voiced_s)
-    if first.silent or not first.doubtful or window >= FULL:
-        return without_loop(first, spell)
-    second = without_restart(decode(FULL), spell, voiced_s)
-    better = max(first, second, key=lambda d: (d.silent, not d.doubtful, d.avg_logprob))
-    return without_loop(better, spell)
+    decodes: list[Decode] = []
+    for size in (window, *(longer for longer in _SECOND_OPINIONS if longer > window)):
+        decodes.append(checked(decode(size), spell, voiced_s))
+        if decodes[-1].silent or not decodes[-1].doubtful:
+            break
+    best = max(decodes, key=lambda d: (d.silent, not d.doubtful, d.avg_logprob))
+    return without_loop(best, spell)
 
 
 def loop(ids: Sequence[int]) -> int | None:
@@ -97,6 +106,13 @@ def restart(text: str, voiced_s: float) -> int | None:
         broken_off = ends[-1] < len(text.rstrip())
         return cut if too_fast or broken_off else None
     return None
+
+
+def checked(decode: Decode, spell: Spell, voiced_s: float) -> Decode:
+    """Cut a sentence that was begun again, and notice one that was left out."""
+    kept = without_restart(decode, spell, voiced_s)
+    written = len(_letters(kept.text).encode())
+    return replace(kept, sparse=voiced_s > _SPARSE_FROM_S and written < _SLOWEST_SPEECH * voiced_s)
 
 
 def without_restart(decode: Decode, spell: Spell, voiced_s: float) -> Decode:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ringbuf import Kind, TokenRing
-from stages.asr.bridge import Ids, revision
+from stages.asr.bridge import Ids
 
 
 @dataclass(slots=True)
@@ -71,3 +71,14 @@ class Heard:
         slots.ids = slots.ids[written:]
         slots.position += written
         return not len(slots.ids)
+
+
+def revision(old: Ids, new: Ids) -> tuple[int, Ids]:
+    """Give the position from which `new` differs from `old`, and `new` from there on.
+
+    The tail is empty where `new` is a shorter `old`: its end is then said by a slot's position.
+    """
+    common = min(len(old), len(new))
+    differs = np.flatnonzero(old[:common] != new[:common])
+    position = int(differs[0]) if differs.size else common
+    return position, new[position:]

@@ -1,97 +1,130 @@
 """One conversation inside `asr`: speech with marks in, the user's words as ids out.
 
-The protocol is the same for every recogniser, which is only a function from sound to text:
+The protocol is the same for every recogniser:
 
-    speech   START  sound ...  SOFT_END  silence ...  RESUME  sound ...  SOFT_END  ...  RELEASE
-    heard                      ids END                RESUME             ids END
+    speech  START sound … sound …  PAUSE  SOFT_END  silence  RESUME sound … PAUSE SOFT_END … RELEASE
+    heard          ids … ids …               ids END         RESUME    ids …      ids END
+
+While the speaker goes on, the words that decodes agree on are written as they come. At a pause the
+whole utterance is decoded at once, before it is known whether the pause is an end; if it is, that
+decode is adopted, and only what differs from the written words is written again.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pipeline.config import AsrConfig
 from pipeline.errors import AudioError
 from ringbuf import AudioBlock, Kind, Mark
-from stages.asr.bridge import Bridge, Ids, count_words
+from stages.asr.agreement import Agreement
+from stages.asr.bridge import Bridge
+from stages.asr.cadence import Cadence
 from stages.asr.heard import Heard
+from stages.asr.recogniser import Decoding, Recogniser
+from stages.asr.transcript import Transcript
+from stages.asr.word_ids import WordIds
 from stages.event import Event
 from stages.lane import Lane
 from stages.messages import CaptionKind, Status, Words
 from stages.stage import Session
 from stages.topology import INPUT_RATE
 
-LONGEST = 65 * INPUT_RATE
-"""Samples of one turn that are kept: as many as the ring holds, more than `turn` ever sends."""
-
-Samples = NDArray[np.int16]
-
 
 @dataclass(frozen=True, slots=True)
-class SoftEnd:
+class _SoftEnd:
     """A pause on which an answer is worth preparing."""
 
     turn: int
     answer: int
+
+
+@dataclass(slots=True)
+class _Job:
+    """A decode in progress."""
+
+    decoding: Decoding
     samples: int
-    """of the turn, heard before it"""
-    at: int
-    """monotonic ns at which it was read"""
+    began: int
+    """monotonic ns"""
+    final: bool
+    due: int = 0
+    """monotonic ns before which it need not go on"""
 
 
 class Transcriber(Session):
-    """Decodes everything heard in the turn at each soft end, and writes what changed.
+    """Writes the words of one lane's user while they are spoken.
+
+    A step hears what came and runs a final decode to its end; a decode of speech that goes on
+    waits for `go_on`, one phase a call, so that final decodes of all lanes come first.
 
     Args:
         lane: the lane.
-        recognise: gives the text of int16 [n] at 16 kHz; empty if nobody speaks.
+        recogniser: this conversation's.
         bridge: turns text into the language model's ids.
+        config: when to decode, and what to believe.
         now: the clock, monotonic ns.
-        delay_ns: how long a scripted decode takes; a real one takes its time by itself.
     """
 
     def __init__(
         self,
         lane: Lane,
-        recognise: Callable[[Samples], str],
+        recogniser: Recogniser,
         bridge: Bridge,
+        config: AsrConfig,
         now: Callable[[], int],
-        delay_ns: int = 0,
     ) -> None:
         super().__init__(lane)
-        self._recognise = recognise
-        self._bridge = bridge
+        self._recogniser = recogniser
         self._now = now
-        self._delay_ns = delay_ns
+        self._at_pause = config.decode_at_pause
+        self._streams = config.partials and recogniser.streams
+        self._agreement = Agreement(config.agreement)
+        self._cadence = Cadence(config.first_ms, config.step_ms)
+        self._ids = WordIds(bridge)
         self._heard = Heard(lane.heard)
-        self._sound: list[Samples] = []  # of this turn
-        self._samples = 0
+        self._samples = 0  # heard of this turn
         self._turn = self._answer = 0  # of the last block
         self._open = False  # between START and RELEASE
         self._failed = False  # this turn
-        self._soft_end: SoftEnd | None = None
+        self._job: _Job | None = None
+        self._paused = False  # a final decode is wanted, and not begun
+        self._final: Transcript | None = None  # of the pause that goes on
+        self._soft_end: _SoftEnd | None = None
+        self._ended = False  # softly: until RESUME there is only silence
         self._result: Words | None = None  # for `turn`, once the ids are on the ring
 
+    @property
+    def waiting_since(self) -> int | None:
+        """When the decode of speech that goes on began, which waits for `go_on`; none waits."""
+        job = self._job
+        return job.began if job and not job.final else None
+
     def step(self) -> None:
-        """Deliver what waits, listen, and transcribe where the speaker paused."""
+        """Deliver what waits, listen, and decode an utterance that may be complete."""
         if self._deliver():
             self._listen()
-            self._transcribe()
-        self.due = self._next() if self._deliver() else None
+            self._decode()
+            self._answer_soft_end()
+        self._set_due()
+
+    def go_on(self) -> None:
+        """One phase of the decode of speech that goes on."""
+        job = self._job
+        if job and not job.final and (heard := self._advance(job)):
+            self._write(self._agreement.offer(heard.words), Event.COMMIT)
+        self._set_due()
 
     def fail(self, error: Exception) -> None:
         """End the turn as failed; its later soft ends fail at once, the next turn starts afresh."""
         self._failed = True
-        self._soft_end = None
-        self._drop_sound()
+        self._forget_sound()
         self._heard.clear()
         self._finish(Kind.FAILED, Words(self._turn, self._answer, 0, Status.FAILED))
-        self.due = self._next() if self._deliver() else None
+        self._set_due()
 
     def close(self) -> None:
         """Forget the conversation."""
-        self._drop_sound()
+        self._forget_sound()
         self._heard.clear()
 
     def _listen(self) -> None:
@@ -111,14 +144,23 @@ class Transcriber(Session):
         if not self._failed:
             self._keep(block)
         match block.mark:
+            case Mark.PAUSE:
+                self._give_up()
+                self._paused = self._at_pause
             case Mark.SOFT_END:
-                self._soft_end = SoftEnd(block.turn, block.answer, self._samples, self._now())
+                self._ended = True
+                self._soft_end = _SoftEnd(block.turn, block.answer)
+                if self._final is None and not (self._job and self._job.final):
+                    self._begin_final()  # before the sound behind it is heard
             case Mark.RESUME:
+                self._give_up()
+                self._ended = False
                 self._soft_end = None  # nobody waits for its transcript any more
+                self._recogniser.settle()
                 self._heard.mark(Kind.RESUME, block.turn, block.answer)
             case Mark.RELEASE:
                 self._open = False
-                self._drop_sound()
+                self._forget_sound()
 
     def _begins(self, block: AudioBlock) -> bool:
         """Tell whether a turn begins; its number says so even if START went down with an error."""
@@ -127,59 +169,113 @@ class Transcriber(Session):
     def _begin(self) -> None:
         self._open = True
         self._failed = False
-        self._drop_sound()
+        self._forget_sound()
+        self._agreement.clear()
+        self._cadence.clear()
+        self._ids.clear()
         self._heard.new_turn()
 
     def _keep(self, block: AudioBlock) -> None:
         if block.rate != INPUT_RATE:
             raise AudioError(f"speech brings {block.rate} Hz, expected {INPUT_RATE} Hz")
-        if not self._open:
-            return
-        if self._samples + len(block.samples) > LONGEST:
-            raise AudioError(
-                f"turn {block.turn} is longer than {LONGEST // INPUT_RATE} s",
-                "Lower turn.max_turn_s",
-            )
-        self._sound.append(block.samples.copy())
-        self._samples += len(block.samples)
+        if self._open and len(block.samples):
+            self._recogniser.hear(block.samples)
+            self._samples += len(block.samples)
 
-    def _transcribe(self) -> None:
-        soft_end = self._soft_end
-        if soft_end is None or self._now() < soft_end.at + self._delay_ns:
+    def _decode(self) -> None:
+        """Begin what is due, and run a final decode as far as it goes."""
+        if self._failed or not self._open:
             return
-        self._soft_end = None
-        turn, answer = soft_end.turn, soft_end.answer
+        if self._paused:
+            self._begin_final()
+        elif self._goes_on and self._cadence.is_due(self._samples):
+            self._cadence.began(self._samples)
+            self._job = self._begin_job(final=False)
+        while self._job and self._job.final and self._job.due <= self._now():
+            if heard := self._advance(self._job):
+                self._final = heard
+                self._write(self._agreement.offer(heard.words), Event.COMMIT)
+
+    @property
+    def _goes_on(self) -> bool:
+        """The speaker may do, and nothing is being decoded."""
+        return self._streams and not (self._job or self._ended)
+
+    def _begin_final(self) -> None:
+        self._paused = False
         if self._failed:
-            self._finish(Kind.FAILED, Words(turn, answer, 0, Status.FAILED))
             return
-        text = self._decode(soft_end)
-        self._write(self._bridge.encode(text), turn, answer)
-        if len(self._heard.ids):
-            self._finish(Kind.END, Words(turn, answer, count_words(text), Status.OK))
-        else:
-            self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
-
-    def _write(self, ids: Ids, turn: int, answer: int) -> None:
-        """Revise the turn's words, for the language model and for the client."""
-        before = len(self._heard.ids)
-        position, tail = self._heard.revise(ids, turn, answer)
-        if len(tail) or position < before:
-            self.lane.caption(
-                CaptionKind.HEARD, turn=turn, answer=answer, position=position, ids=tail
-            )
-
-    def _decode(self, soft_end: SoftEnd) -> str:
+        self._job = self._begin_job(final=True)
         self.lane.emit(
             Event.DECODE_START,
-            turn=soft_end.turn,
-            answer=soft_end.answer,
-            value=soft_end.samples * 1000 // INPUT_RATE,
-            at=soft_end.at,
+            turn=self._turn,
+            answer=self._answer,
+            value=self._samples * 1000 // INPUT_RATE,
+            at=self._job.began,
         )
-        sound = np.concatenate(self._sound) if self._sound else np.empty(0, np.int16)
-        return self._recognise(sound[: soft_end.samples])
+
+    def _begin_job(self, *, final: bool) -> _Job:
+        return _Job(self._recogniser.decode(final=final), self._samples, self._now(), final)
+
+    def _advance(self, job: _Job) -> Transcript | None:
+        """One phase of a decode; its words when it is complete."""
+        try:
+            job.due = next(job.decoding)
+            return None
+        except StopIteration as end:
+            self._job = None
+            if not job.final:
+                self._cadence.took(self._now() - job.began)
+            heard: Transcript = end.value
+            return heard
+
+    def _give_up(self) -> None:
+        """Whatever is being decoded, there is more to hear, or something more urgent."""
+        if self._job:
+            self._job.decoding.close()
+        self._job = None
+        self._final = None
+        self._paused = False
+
+    def _answer_soft_end(self) -> None:
+        soft_end = self._soft_end
+        if soft_end is None:
+            return
+        turn, answer = soft_end.turn, soft_end.answer
+        if self._failed:
+            self._soft_end = None
+            self._finish(Kind.FAILED, Words(turn, answer, 0, Status.FAILED))
+        elif self._final is not None:
+            self._soft_end = None
+            words = self._agreement.settle(self._final.words)
+            self._write(words, None)
+            if len(self._heard.ids):
+                self._finish(Kind.END, Words(turn, answer, len(words), Status.OK))
+            else:
+                self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
+
+    def _write(self, words: tuple[str, ...], event: Event | None) -> None:
+        """Revise the turn's words, for the language model and for the client.
+
+        Args:
+            event: to record if something changed; none: the words are complete.
+        """
+        before = len(self._heard.ids)
+        ids = self._ids.encode(words, complete=event is None)
+        position, tail = self._heard.revise(ids, self._turn, self._answer)
+        if len(tail) or position < before:
+            self.lane.caption(
+                CaptionKind.HEARD, turn=self._turn, answer=self._answer, position=position, ids=tail
+            )
+            self._heard.flush()
+        if event and len(ids) > before:
+            self._emit(event, len(ids))
 
     def _finish(self, kind: Kind, result: Words) -> None:
+        position = len(self._heard.ids)
+        self.lane.caption(
+            CaptionKind.HEARD_ALL, turn=result.turn, answer=result.answer, position=position
+        )
         self._heard.mark(kind, result.turn, result.answer)
         self._result = result
 
@@ -194,21 +290,24 @@ class Transcriber(Session):
             return False
         self._result = None
         if result.status is not Status.FAILED:
-            self.lane.emit(
-                Event.FINAL,
-                turn=result.turn,
-                answer=result.answer,
-                value=result.count,
-                at=self._now(),
-            )
+            self._emit(Event.FINAL, result.count)
         return True
 
-    def _next(self) -> int | None:
-        """When to step again by itself, if everything is delivered; a full ring wakes the lane."""
-        if self._soft_end:
-            return self._soft_end.at + self._delay_ns
-        return 0 if len(self.lane.speech) else None
+    def _emit(self, event: Event, value: int) -> None:
+        self.lane.emit(event, turn=self._turn, answer=self._answer, value=value, at=self._now())
 
-    def _drop_sound(self) -> None:
-        self._sound.clear()
+    def _set_due(self) -> None:
+        """When to step again by itself, if everything is delivered; a full ring wakes the lane."""
+        if not self._deliver():
+            self.due = None
+        elif self._job:
+            self.due = self._job.due
+        else:
+            self.due = 0 if len(self.lane.speech) else None
+
+    def _forget_sound(self) -> None:
+        self._give_up()
+        self._soft_end = None
+        self._ended = False
         self._samples = 0
+        self._recogniser.clear()

@@ -1,4 +1,4 @@
-"""What was said, as text, and the doubts that came with it."""
+"""What was said, as words, and the doubts that came with it."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,19 @@ _ANNOTATION = re.compile(
     r"|\uff08[^\uff09]*\uff09|【[^】]*】"  # wide parentheses, and Japanese brackets
 )
 _SPOKEN = re.compile(r"\w")
+# Scripts that are written without spaces: kana, CJK ideographs, Thai, Lao, Khmer, Burmese.
+_SPACELESS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"\s*(?:[{_SPACELESS}][^\w\s]*|[^\s{_SPACELESS}]+)")
+
+Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The words of one utterance; empty text means that nothing was said."""
+    """The words of one utterance; none means that nothing was said."""
 
-    text: str = ""
-    """without the space that Whisper writes before a word"""
-    ids: tuple[int, ...] = ()
-    """the text in Whisper's own ids, no special ones"""
+    words: Words = ()
+    """as `split_words` gives them"""
     avg_logprob: float = 0.0
     """mean log probability of an id; the least sure piece's, where there are several"""
     no_speech_prob: float = 0.0
@@ -28,9 +31,14 @@ class Transcript:
     """longest encoder window used, seconds"""
 
     @property
+    def text(self) -> str:
+        """The words as one line."""
+        return "".join(self.words).strip()
+
+    @property
     def empty(self) -> bool:
         """Tell whether nothing was said."""
-        return not self.text
+        return not self.words
 
 
 def spoken(text: str) -> str:
@@ -40,6 +48,19 @@ def spoken(text: str) -> str:
     inside a character leaves, goes too.
     """
     kept = _ANNOTATION.sub("", text.replace("\ufffd", ""))
-    if kept != text:
-        kept = re.sub(r" {2,}", " ", kept)
     return kept if _SPOKEN.search(kept) else ""
+
+
+def split_words(text: str) -> Words:
+    """Cut text into words that joined give it again, each run of white space as one space.
+
+    A word carries the space before it and the punctuation behind it; where a script has no spaces,
+    each character is a word.
+    """
+    found = _WORD.findall(text)
+    return tuple(f" {word.lstrip()}" if word[0].isspace() else word for word in found)
+
+
+def bare(word: str) -> str:
+    """The word without case and punctuation: two decodes that differ in these heard the same."""
+    return "".join(re.findall(r"\w", word.casefold()))

@@ -1,4 +1,4 @@
-"""Whisper on CTranslate2: sound in, transcript out, no state between calls."""
+"""Whisper on CTranslate2: a spectrogram in, ids out, no state between calls."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,13 +10,13 @@ from faster_whisper import WhisperModel
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from stages.asr.guards import Decode, guarded, most_ids
-from stages.asr.transcript import Transcript, spoken
-from stages.asr.window import RATE, loudest_dbfs, pieces, voiced_seconds, window_for
+from stages.asr.guards import Decode, most_ids
+from stages.asr.log_mel import HOP, LogMel
+from stages.asr.window import FRAME, RATE, window_for
 
-Samples = NDArray[np.int16] | NDArray[np.float32]
+Floats = NDArray[np.float32]
+Encoded = Any  # ctranslate2.StorageView, [1, positions, size]: one position is 20 ms
 
-_FLOOR_DBFS = -60.0  # quieter than this is a muted microphone, and Whisper would invent words
 _LONGEST = 448  # positions of Whisper's decoder, prompt included
 _FILES = ("config.json", "model.bin", "tokenizer.json")
 _GET_MODELS = "Fetch it with `voxring models fetch`, or set asr.model to a CTranslate2 folder"
@@ -57,33 +57,28 @@ class Whisper:
         """Tell whether the model knows more than English."""
         return bool(self._model.is_multilingual)
 
-    def warm_up(self) -> None:
-        """Decode once, so that the first turn does not wait for memory and code paths."""
-        self._decode(np.zeros(RATE, np.float32), window_for(RATE))
+    @property
+    def filters(self) -> Floats:
+        """Mel filter bank that the model was trained with, float32 [mels, 201]."""
+        filters: Floats = self._whisper.feature_extractor.mel_filters
+        return filters
 
-    def transcribe(self, samples: Samples) -> Transcript:
-        """Decode mono sound at 16 kHz, of any length; an empty transcript if nobody speaks.
+    def encode(self, features: Floats) -> Encoded:
+        """Run the encoder over a log-mel spectrogram, float32 [mels, frames]; most of the time."""
+        return self._model.encode(ctranslate2.StorageView.from_array(features[None]))
+
+    def generate(self, encoded: Encoded, samples: int, window: int, language: str = "") -> Decode:
+        """Run the decoder, greedily.
 
         Args:
-            samples: int16, or float32 in -1 to 1, shape [n]; n may be 0.
+            encoded: what `encode` gave.
+            samples: of sound in the window; more ids than it can hold are not waited for.
+            window: samples that were encoded.
+            language: one that is known already; else the model is asked, where that is needed.
         """
-        audio = _as_float(samples)
-        decodes = [self._piece(piece) for piece in pieces(audio) if _audible(piece)]
-        return _joined([d for d in decodes if not d.silent and spoken(d.text)], self._tokenizer)
-
-    def _piece(self, audio: NDArray[np.float32]) -> Decode:
-        return guarded(
-            lambda window: self._decode(audio, window),
-            self._spell,
-            window_for(audio.size),
-            voiced_seconds(audio),
-        )
-
-    def _decode(self, audio: NDArray[np.float32], window: int) -> Decode:
-        encoded = self._encode(audio, window)
-        language = self._language(encoded)
+        language = language or self._language(encoded)
         prompt = self._prompt(language)
-        cap = min(most_ids(audio.size), _LONGEST - len(prompt))
+        cap = min(most_ids(samples), _LONGEST - len(prompt))
         result = self._model.generate(
             encoded,
             [prompt],
@@ -96,7 +91,7 @@ class Whisper:
         ids = tuple(n for n in sequence if n < self._end)  # timestamps and the like lie above
         return Decode(
             ids=ids,
-            text=self._spell(ids),
+            text=self.spell(ids),
             # CTranslate2 leaves the end token out of the mean; Whisper's thresholds count it
             avg_logprob=result.scores[0] * len(sequence) / (len(sequence) + 1),
             no_speech_prob=result.no_speech_prob,
@@ -105,14 +100,28 @@ class Whisper:
             capped=len(sequence) >= cap,
         )
 
-    def _encode(self, audio: NDArray[np.float32], window: int) -> ctranslate2.StorageView:
-        padded = np.zeros(window, np.float32)
-        padded[: audio.size] = audio
-        mel = self._whisper.feature_extractor(padded, padding=0)  # [mels, window / 160]
-        batch = np.ascontiguousarray(mel[None], dtype=np.float32)
-        return self._model.encode(ctranslate2.StorageView.from_array(batch))
+    def spell(self, ids: Sequence[int]) -> str:
+        """Text of ids; a character that is cut off comes as U+FFFD."""
+        return str(self._tokenizer.decode(list(ids)))
 
-    def _language(self, encoded: ctranslate2.StorageView) -> str:
+    def id_ends(self, encoded: Encoded, decode: Decode, samples: int) -> list[int]:
+        """Where in the sound each id of a decode ends, samples: where the next one begins.
+
+        By dynamic time warping over the cross-attention, as Whisper's word timestamps.
+        """
+        start = self._prompt(decode.language)[:-1]
+        (aligned,) = self._model.align(encoded, start, [list(decode.ids)], samples // HOP)
+        begins: dict[int, int] = {}
+        for id, position in aligned.alignments:
+            begins.setdefault(id, position * FRAME)
+        return [min(begins.get(id + 1, samples), samples) for id in range(len(decode.ids))]
+
+    def warm_up(self) -> None:
+        """Decode once, so that the first turn does not wait for memory and code paths."""
+        window = window_for(RATE)
+        self.generate(self.encode(LogMel(self.filters).window(0, window)), RATE, window)
+
+    def _language(self, encoded: Encoded) -> str:
         if len(self._languages) == 1:
             return self._languages[0]
         # best first; Whisper lists every language it knows, so one is always allowed
@@ -124,9 +133,6 @@ class Whisper:
             return [self._start, self._plain]
         task = self._special("<|transcribe|>")
         return [self._start, self._special(f"<|{language}|>"), task, self._plain]
-
-    def _spell(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids)))
 
     def _special(self, token: str) -> int:
         found: int | None = self._tokenizer.token_to_id(token)
@@ -156,29 +162,3 @@ def _load(model_dir: Path, device: str, compute_type: str, threads: int) -> Any:
     except (RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ModelError(f"the speech model in {model_dir} cannot be loaded: {reason}") from error
-
-
-def _joined(decodes: Sequence[Decode], tokenizer: Any) -> Transcript:
-    if not decodes:
-        return Transcript()
-    text = "".join(d.text for d in decodes)
-    words = spoken(text)
-    ids = tuple(n for d in decodes for n in d.ids)
-    return Transcript(
-        text=words.strip(),
-        ids=ids if words == text else tuple(tokenizer.encode(words, add_special_tokens=False).ids),
-        avg_logprob=min(d.avg_logprob for d in decodes),
-        no_speech_prob=max(d.no_speech_prob for d in decodes),
-        language=decodes[0].language,
-        window_s=max(d.window for d in decodes) / RATE,
-    )
-
-
-def _as_float(samples: Samples) -> NDArray[np.float32]:
-    if samples.dtype == np.int16:
-        return samples.astype(np.float32) / np.float32(32768)
-    return samples.astype(np.float32, copy=False)
-
-
-def _audible(audio: NDArray[np.float32]) -> bool:
-    return loudest_dbfs(audio) > _FLOOR_DBFS

@@ -46,11 +46,13 @@ class Endpointer:
         self.onset_windows = 0
         self.silence_windows = 0
         self._turn_windows = 0
+        self._paused = False  # PAUSE was said of the silence that goes on
 
     def window(self, probability: float) -> tuple[Mark, ...]:
         """The marks that this window brings, in order; usually none."""
         voiced = probability >= self._bar
         self.silence_windows = 0 if voiced else self.silence_windows + 1
+        self._paused &= not voiced
         if self.phase is Phase.QUIET:
             return self._quiet(voiced)
         if self.phase is Phase.SPENT:
@@ -70,11 +72,11 @@ class Endpointer:
         """
         if not self.is_open:
             return ()
-        spoke = self.phase is Phase.SPEAKING
-        paused = sound_stopped or self._is_pause
-        self.phase = Phase.QUIET if paused else Phase.SPENT
+        marks = (*self._pause(), Mark.SOFT_END) if self.phase is Phase.SPEAKING else ()
+        over = sound_stopped or self._is_pause
+        self.phase = Phase.QUIET if over else Phase.SPENT
         self.onset_windows = 0
-        return (Mark.SOFT_END, Mark.RELEASE) if spoke else (Mark.RELEASE,)
+        return (*marks, Mark.RELEASE)
 
     @property
     def is_open(self) -> bool:
@@ -112,11 +114,17 @@ class Endpointer:
         self.phase = Phase.SPEAKING
         return (Mark.RESUME,)
 
+    def _pause(self) -> tuple[Mark, ...]:
+        """PAUSE, once in each silence: every soft end has one before it."""
+        marks = () if self._paused else (Mark.PAUSE,)
+        self._paused = True
+        return marks
+
     def _silent(self) -> tuple[Mark, ...]:
-        marks: tuple[Mark, ...] = ()
+        marks = self._pause() if self.phase is Phase.SPEAKING else ()
         if self.phase is Phase.SPEAKING and self._is_pause:
             self.phase = Phase.SOFT_ENDED
-            marks = (Mark.SOFT_END,)
+            marks = (*marks, Mark.SOFT_END)
         silence_ms = self.silence_windows * WINDOW_MS
         if self.phase is Phase.SOFT_ENDED and silence_ms >= self.rules.release_ms:
             self.phase = Phase.QUIET

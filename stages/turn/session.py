@@ -21,6 +21,7 @@ from stages.turn.speech import Speech
 from stages.turn.turns import Turns
 
 MARK_EVENTS = {
+    Mark.PAUSE: Event.SILENCE,
     Mark.SOFT_END: Event.SOFT_END,
     Mark.RESUME: Event.RESUME,
     Mark.RELEASE: Event.RELEASE,
@@ -201,8 +202,6 @@ class TurnSession(Session):
 
     def _go_on(self, window: Window, marks: tuple[Mark, ...], at: int) -> None:
         """The utterance goes on, or ends with this window."""
-        if self.endpointer.silence_windows == 1 and self.endpointer.phase is Phase.SPEAKING:
-            self._emit(Event.SILENCE, at)
         self._put(window)
         self._marks(marks, at)
 

@@ -15,6 +15,10 @@ COUNTS = {
     "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "turns", "unanswered", "cut_offs", "underruns",
+    "wer", "wer_final", "wer_reference", "wer_streamed", "words_more_wrong",
+    "three_words_more_wrong", "time_ratio_final", "committed_before_end", "revised_share",
+    "rewritten_share", "ids_after_end", "busy_share", "minutes", "real_time_factor",
+    "real_time_factor_growth", "commit_lag_p50_growth",
 }  # fmt: skip
 
 

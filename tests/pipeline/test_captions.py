@@ -56,6 +56,20 @@ def test_any_splits_and_revisions_give_the_final_text(
     assert len(events) == len(steps)
 
 
+def test_the_end_of_the_words_is_told_and_cuts_what_was_too_much() -> None:
+    mine = captions()
+    told = [
+        caption(HEARD, 0, b"is it so"),
+        caption(CaptionKind.HEARD_ALL, 5, b""),
+        caption(HEARD, 5, b" safe"),
+    ]
+    assert list(mine.take(told)) == [
+        UserText(1, "is it so"),
+        UserText(1, "is it", final=True),
+        UserText(1, "is it safe"),
+    ]
+
+
 @given(texts, texts, st.data())
 def test_turns_and_answers_do_not_mix(one: str, two: str, data: st.DataObject) -> None:
     """Id by id, the two in any order."""

@@ -62,6 +62,15 @@ def test_phases_are_counted_from_the_end_of_speech() -> None:
     assert timeline.speech_end_source == "clip"
 
 
+def test_ids_that_came_early_are_counted_over_the_whole_turn() -> None:
+    words = [r for r in TURN if r.event != Event.PREFILL]
+    early = [EventRecord(0, 1, 0, Event.COMMIT, at, value) for at, value in ((1, 3), (2, 5))]
+    prefilled = EventRecord(0, 1, 1, Event.PREFILL, 3_300_000_000, 7)
+    assert finish([*early, *words, prefilled]).early == (5, 7)
+    assert finish([*words, prefilled]).early == (0, 7)
+    assert finish(words).early is None
+
+
 @given(st.permutations(TURN))
 def test_the_order_of_collection_does_not_matter(records: list[EventRecord]) -> None:
     assert finish(records) == finish(TURN)

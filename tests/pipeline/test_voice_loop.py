@@ -27,11 +27,11 @@ def test_a_clip_is_answered_into_a_file(tmp_path: Path) -> None:
             ended, seen = await until_turn_ended(lane)
         assert ended.timeline.outcome is Outcome.ANSWERED
         assert (ended.transcript, ended.reply) == ("What time is it?", REPLY)
-        assert UserText(ended.timeline.turn, "What time is it?") in seen
+        assert UserText(ended.timeline.turn, "What time is it?", final=True) in seen
         assert [e.text for e in seen if isinstance(e, ReplyText)][-1] == REPLY
         assert ClipEnded("") in seen
         phases = list(ended.timeline.phases)
-        expected = ["silence", "soft_end", "decode_start", "transcript", "release", "first_audio"]
+        expected = ["silence", "decode_start", "soft_end", "transcript", "release", "first_audio"]
         assert [name for name in phases if name in expected] == expected
         assert ended.timeline.speech_end_source == "clip"
         assert ended.timeline.first_audio_ms == ended.timeline.phases["first_audio"]
@@ -40,6 +40,24 @@ def test_a_clip_is_answered_into_a_file(tmp_path: Path) -> None:
     run(work)
     samples, rate = soundfile.read(out, dtype="int16")
     assert bytes(read_tones(samples, rate)).decode() == REPLY
+
+
+def test_words_reach_the_language_model_while_they_are_spoken(tmp_path: Path) -> None:
+    said = "asr.options={lines = ['one two three four five six'], words_per_s = 4}"
+    speech = "turn.options={speech = [[300, 2000]]}"
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            lane.play(tone(tmp_path / "clip.wav", 2.1))
+            ended, seen = await until_turn_ended(lane)
+        texts = [(event.text, event.final) for event in seen if isinstance(event, UserText)]
+        assert texts[-1] == ("one two three four five six", True)
+        assert texts[0] in (("one two", False), ("one two three", False))
+        early, words = ended.timeline.early or (0, 0)
+        assert words == len("one two three four five six")
+        assert len("one two three") <= early < words
+
+    run(work, scripted(said, speech))
 
 
 def test_the_answer_is_prepared_while_nobody_knows_whether_the_turn_is_over(

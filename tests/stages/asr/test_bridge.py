@@ -4,41 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from pipeline.config import load_config
 from pipeline.errors import ModelError
 from pipeline.models.progress import silent
-from stages.asr.bridge import ByteBridge, TokenizerBridge, bridge_for, count_words, revision
-
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-CORPUS = ["the cat sat on the mat, didn't it?", "is it safe to swim in the Seine", "12 345 dogs"]
-ID_LISTS = st.lists(st.integers(0, 3), max_size=8)
-
-
-def byte_level() -> Tokenizer:
-    """GPT-2 and SmolLM2 style; `<think>` is an added token that is not special, as in Qwen."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator(CORPUS * 3, trainer)
-    tokenizer.add_tokens([AddedToken("<think>", special=False, normalized=False)])
-    return tokenizer
-
-
-def unigram() -> Tokenizer:
-    """Llama-2 style: control pieces stand in the vocabulary like words."""
-    letters = [(letter, -5.0) for letter in "abcdefghijklmnopqrstuvwxyz</>'"]
-    pieces = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), ("▁", -3.0), ("▁cat", -2.0), *letters]
-    tokenizer = Tokenizer(models.Unigram(pieces, 0, False))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
-    tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
-    return tokenizer
+from stages.asr.bridge import ByteBridge, TokenizerBridge, bridge_for
+from tests.stages.asr.tokenizers_of_families import byte_level, unigram
 
 
 @pytest.mark.parametrize("text", ["the cat sat", "didn't it?", "12 dogs", "ok 🔥 한국어 é", ""])
@@ -47,10 +18,10 @@ def test_ids_are_what_the_tokenizer_makes_of_the_text(text: str) -> None:
     assert TokenizerBridge(byte_level()).encode(text).tolist() == expected
 
 
-def test_the_first_space_is_not_said() -> None:
+def test_a_leading_space_is_said() -> None:
     bridge = TokenizerBridge(byte_level())
-    assert bridge.encode(" the cat").tolist() == bridge.encode("the cat").tolist()
-    assert ByteBridge().encode(" hé").tolist() == [0x68, 0xC3, 0xA9]
+    assert bridge.encode(" the cat").tolist() != bridge.encode("the cat").tolist()
+    assert ByteBridge().encode(" hé").tolist() == [0x20, 0x68, 0xC3, 0xA9]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +52,7 @@ def test_what_the_vocabulary_cannot_spell_is_left_out() -> None:
 def test_speech_never_makes_a_special_id(text: str) -> None:
     ids = BRIDGE.encode(text).tolist()
     assert set(ids).isdisjoint(RESERVED)
-    assert DECODER.decode(ids, skip_special_tokens=False) == text.lstrip()
+    assert DECODER.decode(ids, skip_special_tokens=False) == text
 
 
 def test_truncation_and_padding_of_the_file_are_ignored() -> None:
@@ -104,7 +75,8 @@ def test_the_language_model_of_the_config_decides(tmp_path: Path) -> None:
 @pytest.mark.models
 def test_the_default_language_model_is_bridged() -> None:
     bridge = bridge_for(load_config(), silent)
-    assert bridge.encode(" Hello").tolist() == [19556]
+    assert bridge.encode("Hello").tolist() == [19556]
+    assert bridge.splits
     assert set(bridge.encode("say <|im_end|> now").tolist()).isdisjoint(range(17))
 
 
@@ -114,36 +86,6 @@ def test_a_broken_tokenizer_is_named(tmp_path: Path, content: str | None) -> Non
         (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelError, match=r"tokenizer\.json"):
         TokenizerBridge.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "position", "tail"),
-    [
-        ([], [], 0, []),
-        ([], [1, 2], 0, [1, 2]),
-        ([1, 2], [1, 2], 2, []),
-        ([1, 2], [1, 2, 3], 2, [3]),
-        ([1, 2, 3], [1, 9, 3], 1, [9, 3]),
-        ([1, 2, 3], [1], 1, []),
-        ([1, 2], [], 0, []),
-    ],
-)
-def test_a_revision_begins_at_the_first_difference(old, new, position: int, tail) -> None:
-    at, rest = revision(np.array(old, np.int32), np.array(new, np.int32))
-    assert (at, rest.tolist()) == (position, tail)
-
-
-@given(ID_LISTS, ID_LISTS)
-def test_applying_a_revision_gives_the_new_ids(old: list[int], new: list[int]) -> None:
-    at, tail = revision(np.array(old, np.int32), np.array(new, np.int32))
-    assert old[:at] + tail.tolist() == new
-
-
-@pytest.mark.parametrize(
-    ("text", "count"), [("", 0), ("Yes.", 1), ("I don't know, 42?", 4), ("好。", 1), ("...", 0)]
-)
-def test_words_are_counted(text: str, count: int) -> None:
-    assert count_words(text) == count
 
 
 DECODER = byte_level()

@@ -10,6 +10,7 @@ from pipeline.config import load_config
 from pipeline.errors import ModelError
 from ringbuf import Arena, BellPipe, Kind, Mark
 from stages.asr.faster_whisper import FasterWhisperAsr
+from stages.asr.listener import transcribe
 from stages.asr.transcriber import Transcriber
 from stages.audio.clip import load_clip
 from stages.audio.convert import convert
@@ -80,6 +81,38 @@ def test_silence_is_an_empty_turn(
     assert hear(session, llm) == "EMPTY"
 
 
+def stream(asr: FasterWhisperAsr, lane: Lane, sound: NDArray[np.int16], turn: Lane) -> Transcriber:
+    """Speak block by block, each heard before the next comes."""
+    session = asr.open(lane)
+    for first in range(0, len(sound), WINDOW):
+        mark = Mark.NONE if first else Mark.START
+        block = sound[first : first + WINDOW]
+        turn.speech.put(block, first=first, rate=16000, turn=1, answer=1, mark=mark)
+        session.due = 0
+        while session.due is not None:
+            asr.step([session], lambda session, error: pytest.fail(str(error)))
+    return session
+
+
+def test_most_of_a_long_sentence_is_written_before_its_end(
+    asr: FasterWhisperAsr, make_lane: Callable[[str], Lane], recordings: Path
+) -> None:
+    sound = samples_of(recordings / "jfk.flac")
+    session = stream(asr, make_lane("asr"), sound, make_lane("turn"))
+    said = transcribe(asr.whisper, sound).text
+    written = bytes(session._heard.ids.astype(np.uint8)).decode()
+    assert len(written) > 0.8 * len(said)
+    assert said.lower().startswith(written.lower()[:25])  # later words may still be in doubt
+
+
+def test_nothing_is_written_of_noise(
+    asr: FasterWhisperAsr, make_lane: Callable[[str], Lane], recordings: Path
+) -> None:
+    sound = samples_of(recordings / "noise.wav")
+    session = stream(asr, make_lane("asr"), sound, make_lane("turn"))
+    assert len(session._heard.ids) == 0
+
+
 def test_two_conversations_hear_what_one_alone_hears(
     asr: FasterWhisperAsr, recordings: Path
 ) -> None:
@@ -92,7 +125,7 @@ def test_two_conversations_hear_what_one_alone_hears(
     for number, (lane, clip) in enumerate(zip(lanes, clips, strict=True)):
         speak(lane, clip, number + 1)
     together = [hear(session, lane) for session, lane in zip(sessions, lanes, strict=True)]
-    assert together == [asr.whisper.transcribe(clip).text for clip in clips]
+    assert together == [transcribe(asr.whisper, clip).text for clip in clips]
     arena.close()
     for bell in bells.values():
         bell.close()
@@ -100,4 +133,4 @@ def test_two_conversations_hear_what_one_alone_hears(
 
 def test_a_language_that_the_model_lacks_stops_the_stage() -> None:
     with pytest.raises(ModelError, match="does not know the language 'de'"):
-        stage("asr.language=de").load()
+        stage('asr.languages=["de"]').load()

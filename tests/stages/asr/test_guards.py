@@ -5,6 +5,7 @@ import pytest
 
 from stages.asr.guards import (
     Decode,
+    checked,
     guarded,
     loop,
     most_ids,
@@ -54,14 +55,21 @@ def test_a_sure_answer_is_taken() -> None:
         decode(" one two" * 9),
     ],
 )
-def test_a_doubtful_answer_is_asked_again_in_the_full_window(doubtful: Decode) -> None:
+def test_a_doubtful_answer_is_asked_again_in_longer_windows(doubtful: Decode) -> None:
     give, asked = answers(doubtful, decode(CARS))
     assert guarded(give, spell, SHORT, 2.6).text == CARS
-    assert asked == [SHORT, FULL]
+    assert asked == [SHORT, 16 * RATE]
+    give, asked = answers(doubtful, doubtful, decode(CARS))
+    assert guarded(give, spell, SHORT, 2.6).text == CARS
+    assert asked == [SHORT, 16 * RATE, FULL]
+    give, asked = answers(doubtful, decode(CARS))
+    assert guarded(give, spell, 16 * RATE, 2.6).text == CARS
+    assert asked == [16 * RATE, FULL]
 
 
 def test_the_surer_of_two_doubtful_answers_is_taken() -> None:
-    give, _ = answers(decode(" how", logprob=-1.2), decode(" who", logprob=-1.5))
+    unsure = decode(" who", logprob=-1.5)
+    give, _ = answers(unsure, decode(" how", logprob=-1.2), unsure)
     assert guarded(give, spell, SHORT, 2.6).text == " how"
 
 
@@ -72,7 +80,7 @@ def test_silence_is_not_asked_again() -> None:
 
 
 def test_silence_in_the_full_window_is_silence() -> None:
-    give, _ = answers(decode(" you", -1.1, 0.5), decode(" You", -1.3, 0.9))
+    give, _ = answers(*[decode(" you", -1.1, 0.5)] * 2, decode(" You", -1.3, 0.9))
     assert guarded(give, spell, SHORT, 0.1).silent
 
 
@@ -82,10 +90,11 @@ def test_nothing_is_asked_beyond_the_full_window() -> None:
     assert asked == [FULL]
 
 
-@pytest.mark.parametrize("no_speech", [0.5, 0.9])
+@pytest.mark.parametrize("no_speech", [0.5, 0.7, 0.9])
 @pytest.mark.parametrize("logprob", [-0.5, -1.5])
-def test_both_doubts_make_silence(no_speech: float, logprob: float) -> None:
-    assert decode("x", logprob, no_speech).silent == (no_speech > 0.6 and logprob < -1)
+def test_one_strong_doubt_or_both_make_silence(no_speech: float, logprob: float) -> None:
+    silent = no_speech > 0.8 or (no_speech > 0.6 and logprob < -1)
+    assert decode("x", logprob, no_speech).silent == silent
 
 
 def test_a_sentence_begun_again_is_cut_and_needs_no_second_decode() -> None:
@@ -156,3 +165,23 @@ def test_a_loop_is_cut_only_where_the_decoder_was_lost() -> None:
 def test_the_cap_grows_with_the_sound() -> None:
     assert most_ids(0) == 16
     assert most_ids(2 * RATE) == 32
+
+
+def test_a_sentence_that_was_left_out_is_asked_for_again() -> None:
+    give, asked = answers(decode(" in being modern"), decode(CARS))
+    assert guarded(give, spell, SHORT, 4.0).text == CARS
+    assert asked[:2] == [SHORT, 16 * RATE]
+
+
+@pytest.mark.parametrize(
+    ("text", "voiced_s", "sparse"),
+    [
+        (CARS, 2.6, False),
+        (CARS, 8.0, True),
+        (" Yes.", 2.9, False),
+        (" Yes.", 3.1, True),
+        ("今天天气真好我们出去走走吧", 3.2, False),
+    ],
+)
+def test_how_few_words_are_too_few(text: str, voiced_s: float, sparse: bool) -> None:
+    assert checked(decode(text), spell, voiced_s).sparse is sparse

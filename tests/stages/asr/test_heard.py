@@ -1,10 +1,15 @@
 from collections.abc import Callable
 
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringbuf import Kind
-from stages.asr.heard import Heard
+from stages.asr.heard import Heard, revision
 from stages.lane import Lane
+
+ID_LISTS = st.lists(st.integers(0, 3), max_size=8)
 
 
 def ids(*values: int) -> np.ndarray:
@@ -70,3 +75,26 @@ def test_what_is_forgotten_does_not_count(make_lane: Callable[[str], Lane]) -> N
     heard.mark(Kind.FAILED, 1, 1)
     heard.flush()
     assert read(reader) == [(Kind.ID, 0, [1, 2]), (Kind.FAILED, 2, [0])]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "position", "tail"),
+    [
+        ([], [], 0, []),
+        ([], [1, 2], 0, [1, 2]),
+        ([1, 2], [1, 2], 2, []),
+        ([1, 2], [1, 2, 3], 2, [3]),
+        ([1, 2, 3], [1, 9, 3], 1, [9, 3]),
+        ([1, 2, 3], [1], 1, []),
+        ([1, 2], [], 0, []),
+    ],
+)
+def test_a_revision_begins_at_the_first_difference(old, new, position: int, tail) -> None:
+    at, rest = revision(np.array(old, np.int32), np.array(new, np.int32))
+    assert (at, rest.tolist()) == (position, tail)
+
+
+@given(ID_LISTS, ID_LISTS)
+def test_applying_a_revision_gives_the_new_ids(old: list[int], new: list[int]) -> None:
+    at, tail = revision(np.array(old, np.int32), np.array(new, np.int32))
+    assert old[:at] + tail.tolist() == new

@@ -9,11 +9,20 @@ import pytest
 from pipeline.config import load_config
 from pipeline.errors import ConfigError
 from ringbuf import Kind, Mark
+from stages.asr.recogniser import finished
 from stages.asr.scripted import Script, ScriptedAsr, ScriptedAsrOptions
 from stages.lane import Lane
 from stages.stage import Host
 
 SILENCE = np.zeros(512, np.int16)
+
+
+def said(script: Script, *, final: bool = True) -> str:
+    return finished(script.decode(final=final)).text
+
+
+def script_of(**options: object) -> Script:
+    return Script(ScriptedAsrOptions(**options), lambda: 0)
 
 
 def stage(*settings: str) -> ScriptedAsr:
@@ -24,10 +33,31 @@ def stage(*settings: str) -> ScriptedAsr:
 
 
 def test_each_conversation_starts_at_the_first_line() -> None:
-    options = ScriptedAsrOptions(lines=["one", "two"])
-    one, other = Script(options), Script(options)
-    assert [one.recognise(SILENCE) for _ in range(3)] == ["one", "two", "one"]
-    assert other.recognise(SILENCE) == "one"
+    one, other = script_of(lines=["one", "two"]), script_of(lines=["one", "two"])
+    lines = []
+    for _ in range(3):
+        lines.append(said(one))
+        one.clear()
+    assert lines == ["one", "two", "one"]
+    assert said(other) == "one"
+
+
+def test_a_pause_that_was_none_is_the_same_line_and_going_on_the_next() -> None:
+    script = script_of(lines=["one", "two"])
+    assert [said(script), said(script)] == ["one", "one"]
+    script.settle()
+    assert said(script) == "two"
+
+
+def test_a_line_is_spoken_word_by_word() -> None:
+    script = script_of(lines=["one two three"], words_per_s=31.25)
+    assert script.streams
+    heard = []
+    for _ in range(4):
+        heard.append(said(script, final=False))
+        script.hear(SILENCE)
+    assert heard == ["", "one", "one two", "one two three"]
+    assert not script_of().streams
 
 
 def test_a_soft_end_is_the_next_line(make_lane: Callable[[str], Lane]) -> None:
@@ -47,17 +77,18 @@ def test_a_soft_end_is_the_next_line(make_lane: Callable[[str], Lane]) -> None:
 
 
 def test_it_is_as_busy_as_it_is_told() -> None:
-    script = Script(ScriptedAsrOptions(work_ms=20))
+    script = script_of(work_ms=20)
     before = time.thread_time()
-    script.recognise(SILENCE)
+    said(script)
     assert time.thread_time() - before >= 0.02
 
 
 def test_it_fails_where_it_is_told() -> None:
-    script = Script(ScriptedAsrOptions(lines=["fine", "boom"], fail_on="boom"))
-    assert script.recognise(SILENCE) == "fine"
+    script = script_of(lines=["fine", "boom"], fail_on="boom")
+    assert said(script) == "fine"
+    script.clear()
     with pytest.raises(RuntimeError, match="fails on 'boom'"):
-        script.recognise(SILENCE)
+        said(script)
 
 
 @pytest.mark.parametrize(

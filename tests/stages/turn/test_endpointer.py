@@ -22,6 +22,7 @@ def marks(probabilities: list[float], rules: Rules = RULES) -> list[tuple[int, M
 def test_an_utterance() -> None:
     assert marks([0.0] * 5 + [0.9] * 10 + [0.0] * 12) == [
         (6, Mark.START),  # 64 ms of voice
+        (15, Mark.PAUSE),  # the first silent window
         (17, Mark.SOFT_END),  # 96 ms of silence
         (24, Mark.RELEASE),  # 320 ms of silence
     ]
@@ -34,8 +35,11 @@ def test_a_click_is_no_utterance() -> None:
 def test_a_short_pause_goes_on_and_a_longer_one_resumes() -> None:
     assert marks([0.9] * 4 + [0.0] * 2 + [0.9] * 4 + [0.0] * 4 + [0.9] * 3 + [0.0] * 12) == [
         (1, Mark.START),
+        (4, Mark.PAUSE),
+        (10, Mark.PAUSE),
         (12, Mark.SOFT_END),
         (14, Mark.RESUME),
+        (17, Mark.PAUSE),
         (19, Mark.SOFT_END),
         (26, Mark.RELEASE),
     ]
@@ -47,21 +51,26 @@ def test_a_voice_in_progress_may_be_less_sure_than_one_that_begins() -> None:
 
 
 def test_endless_speech_is_ended() -> None:
-    assert marks([0.9] * 150) == [(1, Mark.START), (99, Mark.SOFT_END), (99, Mark.RELEASE)]
+    assert marks([0.9] * 150) == [
+        (1, Mark.START),
+        (99, Mark.PAUSE),
+        (99, Mark.SOFT_END),
+        (99, Mark.RELEASE),
+    ]
 
 
 def test_after_a_forced_end_a_pause_comes_before_the_next_utterance() -> None:
     """Or the tail of the utterance would interrupt the answer to it."""
     endless = [0.9] * 120
-    assert marks([*endless, *[0.0] * 2, *[0.9] * 20])[3:] == []
-    assert marks([*endless, *[0.0] * 3, *[0.9] * 20])[3:] == [(124, Mark.START)]
+    assert marks([*endless, *[0.0] * 2, *[0.9] * 20])[4:] == []
+    assert marks([*endless, *[0.0] * 3, *[0.9] * 20])[4:] == [(124, Mark.START)]
 
 
 def test_sound_that_stopped_is_a_pause() -> None:
     endpointer = Endpointer(RULES)
     for _ in range(3):
         endpointer.window(0.9)
-    assert endpointer.end(sound_stopped=True) == (Mark.SOFT_END, Mark.RELEASE)
+    assert endpointer.end(sound_stopped=True) == (Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE)
     assert [endpointer.window(0.9) for _ in range(2)] == [(), (Mark.START,)]
 
 
@@ -76,7 +85,8 @@ def test_onset_is_where_the_voice_began() -> None:
     ("probabilities", "expected", "phase"),
     [
         ([], (), Phase.QUIET),
-        ([0.9] * 3, (Mark.SOFT_END, Mark.RELEASE), Phase.SPENT),
+        ([0.9] * 3, (Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE), Phase.SPENT),
+        ([0.9] * 3 + [0.0], (Mark.SOFT_END, Mark.RELEASE), Phase.SPENT),
         ([0.9] * 3 + [0.0] * 4, (Mark.RELEASE,), Phase.QUIET),
         ([0.9] * 110, (), Phase.SPENT),
     ],
@@ -94,9 +104,10 @@ def test_end_from_every_phase(
 
 FOLLOWERS = {
     None: {Mark.START},
-    Mark.START: {Mark.SOFT_END},
+    Mark.START: {Mark.PAUSE},
+    Mark.PAUSE: {Mark.PAUSE, Mark.SOFT_END},
     Mark.SOFT_END: {Mark.RESUME, Mark.RELEASE},
-    Mark.RESUME: {Mark.SOFT_END},
+    Mark.RESUME: {Mark.PAUSE},
     Mark.RELEASE: {Mark.START},
 }
 

@@ -109,7 +109,7 @@ def test_a_turn_from_first_sound_to_answered(bench: Bench) -> None:
     bench.hear(1000, LOUD)
     assert (bench.edge.turn, bench.edge.answer, bench.edge.released) == (1, 1, 0)
     bench.hear(400, QUIET)
-    assert bench.marks() == [Mark.START, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == [Mark.START, Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
     assert bench.edge.released == 1
     bench.tts.voice_end = End(1, 10, Status.OK)
     bench.edge.played = Played(1, 5, final=True)
@@ -151,7 +151,7 @@ def test_a_voice_that_stops_arriving_is_ended_by_the_wall_clock(bench: Bench) ->
     assert bench.session.due is not None
     bench.now = bench.session.due
     bench.session.step()
-    assert bench.marks() == [Mark.START, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == [Mark.START, Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
 
 
 def test_an_answer_that_never_comes_times_out(bench: Bench) -> None:
@@ -175,7 +175,7 @@ def test_commit_cancel_and_mute(bench: Bench) -> None:
     bench.hear(500, LOUD)
     bench.command(Command.COMMIT)
     bench.session.step()
-    assert bench.marks() == [Mark.START, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == [Mark.START, Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
     bench.command(Command.CANCEL)
     bench.session.step()
     assert bench.edge.answer == 2
@@ -281,7 +281,7 @@ def test_a_full_ring_loses_no_mark(bench: Bench) -> None:
     bench.session.step()
     bench.asr.speech.skip()
     bench.session.step()
-    assert bench.marks() == [Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == [Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
 
 
 def test_sound_that_waits_for_room_has_not_stopped(bench: Bench) -> None:
