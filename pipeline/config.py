@@ -97,6 +97,8 @@ class LlmConfig(Section):
         model: a bundle, a folder or a hub id of a causal language model.
         dtype: of weights and cache.
         context: tokens that a conversation may hold.
+        chunk: rows of the one shape in which given ids are computed, so that the portions in which
+            they arrive leave no trace, bit for bit; 0: each portion in a shape of its own.
         system: the system prompt.
         max_new_tokens: an answer is cut after so many ids.
         temperature: 0 is greedy.
@@ -108,6 +110,7 @@ class LlmConfig(Section):
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     context: int = Field(2048, ge=64, le=131_072)
+    chunk: int = Field(16, ge=0, le=64)
     system: str = "You are a friendly voice assistant. Answer in one or two short, plain sentences."
     max_new_tokens: int = Field(60, ge=1, le=4096)
     temperature: float = Field(0.0, ge=0)

@@ -33,6 +33,7 @@ class TransformersLlm(Stage):
             device=config.device,
             threads=self.host.threads,
             sampling=Sampling(config.temperature, config.top_p, config.seed),
+            rows=config.chunk,
         )
         self.template = ChatTemplate.load(folder, self.engine.stops)
         self.vocabulary = Vocabulary.load(folder)
