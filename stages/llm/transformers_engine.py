@@ -40,7 +40,7 @@ class TransformersEngine:
             )
         self.context = context
         self._model = model
-        self._sampling = sampling or Sampling()
+        self._sampler = Sampler(sampling or Sampling())
         self._vocabulary = int(model.get_input_embeddings().num_embeddings)
         # Renamed in transformers 5.2x; a model with code of its own may keep the old name.
         parameters = inspect.signature(model.forward).parameters
@@ -57,7 +57,7 @@ class TransformersEngine:
                 f"no memory for the cache of lane {lane} ({self.context} ids): {error}",
                 "Lower llm.context or the number of lanes",
             ) from error
-        self._lanes[lane] = _Lane(kv, Sampler(self._sampling, self._model.device))
+        self._lanes[lane] = _Lane(kv)
 
     def extend(self, lane: int, ids: NDArray[np.int32], position: int) -> None:
         """See `Engine.extend`. The model's input is `ids` as it lies in memory."""
@@ -116,7 +116,7 @@ class TransformersEngine:
         if state.kv.length < state.length:
             state.logits = self._forward(state.kv, state.ids[state.kv.length : state.length])
         assert state.logits is not None
-        id = state.sampler.choose(state.logits)
+        id = self._sampler.choose(state.logits, state.ids[: state.length])
         state.ids[state.length] = id
         state.length += 1
         return id
@@ -162,12 +162,11 @@ class _Lane:
         logits: scores of the id after the cache's last one; none after a rollback.
     """
 
-    def __init__(self, kv: KvCache, sampler: Sampler) -> None:
+    def __init__(self, kv: KvCache) -> None:
         self.ids = torch.zeros(kv.context, dtype=torch.int32)
         self.length = 0
         self.kv = kv
         self.logits: torch.Tensor | None = None
-        self.sampler = sampler
 
 
 def _name(model: Any) -> str:
