@@ -51,8 +51,11 @@ class Compute(Protocol):
             ids: none: the one that was chosen last, which may not be known here yet.
         """
 
-    def choose(self, lanes: Sequence[int]) -> Choice:
+    def choose(self, lanes: Sequence[int], contents: Sequence[NDArray[np.int32]]) -> Choice:
         """Choose by each lane's scores; call what is returned for the ids.
+
+        Args:
+            contents: int32 [n] of each lane, the conversation so far.
 
         Raises:
             StageError: (when called) scores are not numbers.
@@ -81,7 +84,7 @@ class EagerCompute:
         self._forward = forward
         self._pad = rows > 0
         self._context = context
-        self._sampling = sampling
+        self._sampler = Sampler(sampling)
         self._device = forward.model.device
         self._lanes: dict[int, _EagerLane] = {}
         self._ids = torch.zeros(1, self.rows, dtype=torch.int32, device=self._device)
@@ -100,7 +103,7 @@ class EagerCompute:
                 f"no memory for the cache of lane {lane} ({self._context} ids): {error}",
                 "Lower llm.context or the number of lanes",
             ) from error
-        self._lanes[lane] = _EagerLane(kv, Sampler(self._sampling, self._device))
+        self._lanes[lane] = _EagerLane(kv)
 
     def chunk(self, lane: int, ids: NDArray[np.int32], piece: Piece) -> None:
         """See `Compute.chunk`."""
@@ -115,9 +118,12 @@ class EagerCompute:
             assert id is not None
             self._run(lane, np.array([id], np.int32), position, self.buckets.of(position), 1)
 
-    def choose(self, lanes: Sequence[int]) -> Choice:
+    def choose(self, lanes: Sequence[int], contents: Sequence[NDArray[np.int32]]) -> Choice:
         """See `Compute.choose`."""
-        return lambda: [self._lanes[lane].choose() for lane in lanes]
+        return lambda: [
+            self._sampler.choose(self._lanes[lane].scores(), torch.from_numpy(content))
+            for lane, content in zip(lanes, contents, strict=True)
+        ]
 
     def close(self, lane: int) -> None:
         """See `Compute.close`."""
@@ -134,13 +140,12 @@ class EagerCompute:
 
 
 class _EagerLane:
-    """A lane's cache, dice and scores."""
+    """A lane's cache and scores."""
 
-    def __init__(self, kv: KvCache, sampler: Sampler) -> None:
+    def __init__(self, kv: KvCache) -> None:
         self.kv = kv
-        self.sampler = sampler
         self.logits: torch.Tensor | None = None
 
-    def choose(self) -> int:
+    def scores(self) -> torch.Tensor:
         assert self.logits is not None
-        return self.sampler.choose(self.logits)
+        return self.logits

@@ -32,7 +32,7 @@ class TransformersLlm(Stage):
             dtype=config.dtype,
             device=config.device,
             threads=self.host.threads,
-            sampling=Sampling(config.temperature, config.top_p, config.seed),
+            sampling=Sampling.of(config),
             rows=config.chunk,
         )
         self.template = ChatTemplate.load(folder, self.engine.stops)

@@ -112,7 +112,7 @@ class TransformersEngine:
             if state.computed == state.length and not state.scored:
                 state.computed -= 1  # after a rollback the last id must be asked once more
         self._compute_last([ln for ln, st in zip(lanes, states, strict=True) if st.lacks_one])
-        choice = self._compute.choose(lanes)
+        choice = self._compute.choose(lanes, [state.content for state in states])
         if self._compute.runs_ahead:
             self._compute.decode(lanes, [None] * len(lanes), [state.length for state in states])
         for state in states:
@@ -184,6 +184,10 @@ class _Lane:
     @classmethod
     def of(cls, context: int) -> "_Lane":
         return cls(np.zeros(context, np.int32), np.zeros(context, np.bool_))
+
+    @property
+    def content(self) -> NDArray[np.int32]:
+        return self.ids[: self.length]
 
     @property
     def lacks_one(self) -> bool:
