@@ -90,6 +90,30 @@ class AsrConfig(Section):
     language: str = "en"
 
 
+class CudaConfig(Frozen):
+    """What the language model's engine uses on an NVIDIA GPU; each can be turned off.
+
+    Attributes:
+        graphs: steps are recorded once and launched as a whole.
+        kernels: our own, for models that are built like Llama; else transformers' forward.
+        run_ahead: the step after an id is begun before the id is known here.
+        batch: lanes that speak at the same time are computed together.
+        ids_in: how ids reach the GPU: it reads the host's memory ("mapped"), or they are copied
+            from "pinned" or from "pageable" memory.
+        strict: not one bit changes from run to run or with what other lanes do; no batches.
+        full_steps: ids of a reply that are computed in full, before weights of eight bits take
+            over; 0: all. It changes answers.
+    """
+
+    graphs: bool = True
+    kernels: bool = True
+    run_ahead: bool = True
+    batch: bool = True
+    ids_in: Literal["mapped", "pinned", "pageable"] = "mapped"
+    strict: bool = False
+    full_steps: int = Field(0, ge=0)
+
+
 class LlmConfig(Section):
     """Ids to ids.
 
@@ -125,6 +149,7 @@ class LlmConfig(Section):
     min_p: float = Field(0.0, ge=0, le=1)
     repetition_penalty: float = Field(1.0, gt=0)
     seed: int = Field(0, ge=0)
+    cuda: CudaConfig = CudaConfig()
 
 
 class TtsConfig(Section):

@@ -17,6 +17,7 @@ BUCKET = 256  # on a CPU a bucket costs no graph; a finer step would save next t
 LONGEST = 64  # rows of a piece when its shape may vary
 
 Choice = Callable[[], list[int]]
+Progress = Callable[[str, float | None], None]
 
 
 class Compute(Protocol):
@@ -26,11 +27,13 @@ class Compute(Protocol):
         rows: of the chunk step.
         buckets: of its caches.
         runs_ahead: what comes after an id may be begun before the id is known.
+        full_steps: ids of a reply before the cheaper ones; 0: none is cheaper.
     """
 
     rows: int
     buckets: Buckets
     runs_ahead: bool
+    full_steps: int
 
     def open(self, lane: int) -> None:
         """Begin a lane. Raises StageError if there is no memory for its cache."""
@@ -43,12 +46,18 @@ class Compute(Protocol):
         """
 
     def decode(
-        self, lanes: Sequence[int], ids: Sequence[int | None], positions: Sequence[int]
+        self,
+        lanes: Sequence[int],
+        ids: Sequence[int | None],
+        positions: Sequence[int],
+        *,
+        cheap: bool,
     ) -> None:
         """Compute one id of each lane, which then has scores.
 
         Args:
             ids: none: the one that was chosen last, which may not be known here yet.
+            cheap: with less precision, where `full_steps` is above 0.
         """
 
     def choose(self, lanes: Sequence[int], contents: Sequence[NDArray[np.int32]]) -> Choice:
@@ -77,6 +86,7 @@ class EagerCompute:
     """
 
     runs_ahead = False
+    full_steps = 0
 
     def __init__(self, forward: Forward, context: int, rows: int, sampling: Sampling) -> None:
         self.rows = rows or LONGEST
@@ -111,7 +121,12 @@ class EagerCompute:
         self._run(lane, ids, piece.start, piece.bucket, rows)
 
     def decode(
-        self, lanes: Sequence[int], ids: Sequence[int | None], positions: Sequence[int]
+        self,
+        lanes: Sequence[int],
+        ids: Sequence[int | None],
+        positions: Sequence[int],
+        *,
+        cheap: bool,
     ) -> None:
         """See `Compute.decode`."""
         for lane, id, position in zip(lanes, ids, positions, strict=True):

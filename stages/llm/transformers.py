@@ -34,6 +34,9 @@ class TransformersLlm(Stage):
             threads=self.host.threads,
             sampling=Sampling.of(config),
             rows=config.chunk,
+            lanes=self.host.config.pipeline.lanes,
+            switches=config.cuda,
+            progress=progress,
         )
         self.template = ChatTemplate.load(folder, self.engine.stops)
         self.vocabulary = Vocabulary.load(folder)

@@ -11,9 +11,10 @@ import transformers
 from numpy.typing import NDArray
 from transformers.utils import logging as transformers_logging
 
+from pipeline.config import CudaConfig
 from pipeline.errors import ModelError, StageError
 from stages.llm.attention import register
-from stages.llm.compute import Compute, EagerCompute
+from stages.llm.compute import Compute, EagerCompute, Progress
 from stages.llm.forward import Forward
 from stages.llm.sampling import Sampling
 
@@ -114,7 +115,7 @@ class TransformersEngine:
         self._compute_last([ln for ln, st in zip(lanes, states, strict=True) if st.lacks_one])
         choice = self._compute.choose(lanes, [state.content for state in states])
         if self._compute.runs_ahead:
-            self._compute.decode(lanes, [None] * len(lanes), [state.length for state in states])
+            self._decode(lanes, [None] * len(lanes), [state.length for state in states])
         for state in states:
             # Until the choice is known to be one, nothing has happened.
             state.scored = not self._compute.runs_ahead
@@ -154,7 +155,7 @@ class TransformersEngine:
             self._compute.chunk(lane, state.ids[last : last + 1], piece)
         if chosen:
             states = [self._lanes[lane] for lane in chosen]
-            self._compute.decode(
+            self._decode(
                 chosen,
                 [int(state.ids[state.computed]) for state in states],
                 [state.computed for state in states],
@@ -162,6 +163,17 @@ class TransformersEngine:
         for lane in lanes:
             state = self._lanes[lane]
             state.computed, state.scored = state.computed + 1, True
+
+    def _decode(
+        self, lanes: Sequence[int], ids: Sequence[int | None], positions: Sequence[int]
+    ) -> None:
+        """Compute ids that were chosen: a reply's first in full, later ones perhaps cheaper."""
+        jobs = list(zip(lanes, ids, positions, strict=True))
+        full_steps = self._compute.full_steps
+        for cheap in (False, True):
+            part = [job for job in jobs if self._lanes[job[0]].is_late(job[2], full_steps) is cheap]
+            if part:
+                self._compute.decode(*zip(*part, strict=True), cheap=cheap)
 
 
 @dataclass
@@ -193,9 +205,50 @@ class _Lane:
     def lacks_one(self) -> bool:
         return self.computed < self.length
 
+    def is_late(self, position: int, full_steps: int) -> bool:
+        """Whether the id at a position comes after so many others of its reply; 0: never."""
+        earlier = self.chosen[max(0, position - full_steps) : position]
+        return 0 < full_steps <= len(earlier) and bool(earlier.all())
+
     def append(self, id: int) -> None:
         self.ids[self.length], self.chosen[self.length] = id, True
         self.length += 1
+
+
+def make_engine(
+    model: Any,
+    context: int,
+    sampling: Sampling | None = None,
+    *,
+    rows: int = ROWS,
+    lanes: int = 1,
+    switches: CudaConfig | None = None,
+    progress: Progress = lambda what, done: None,
+) -> TransformersEngine:
+    """The engine of a model on the device where it lies.
+
+    Args:
+        model: a causal language model of transformers, in evaluation mode.
+        context: ids that each lane can hold.
+        sampling: how ids are chosen.
+        rows: of the chunk step.
+        lanes: open at once, on a GPU.
+        switches: what is used on a GPU.
+        progress: told of what takes a while.
+
+    Raises:
+        ModelError: the model cannot hold that many ids, keeps no keys that can be rolled back, or
+            there is not enough memory.
+    """
+    sampling = sampling or Sampling()
+    if model.device.type != "cuda":
+        return TransformersEngine(model, context, sampling, rows=rows)
+    from stages.llm.cuda.compute import CudaCompute  # needs triton, which only comes with CUDA
+
+    compute = CudaCompute(
+        Forward(model), context, lanes, rows or ROWS, sampling, switches or CudaConfig(), progress
+    )
+    return TransformersEngine(model, context, sampling, compute=compute)
 
 
 def load_engine(
@@ -207,6 +260,9 @@ def load_engine(
     threads: int = 1,
     sampling: Sampling | None = None,
     rows: int = ROWS,
+    lanes: int = 1,
+    switches: CudaConfig | None = None,
+    progress: Progress = lambda what, done: None,
 ) -> TransformersEngine:
     """Load a model folder (config.json, *.safetensors) without touching the network.
 
@@ -217,10 +273,14 @@ def load_engine(
         device: as torch names it.
         threads: of this process's torch; a process has one such number.
         sampling: how ids are chosen.
-        rows: of the chunk step; 0: a shape for each portion.
+        rows: of the chunk step; 0: a shape for each portion (CPU only).
+        lanes: open at once, on a GPU.
+        switches: what is used on a GPU.
+        progress: told of what takes a while.
 
     Raises:
-        ModelError: the folder is not a causal language model that transformers can load.
+        ModelError: the folder is not a causal language model that transformers can load, or it
+            does not fit in the GPU's memory.
     """
     torch.set_num_threads(threads)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -229,10 +289,24 @@ def load_engine(
             folder, dtype=_DTYPES[dtype], attn_implementation=register(), local_files_only=True
         )
         model.to(device)
+    except torch.OutOfMemoryError as error:
+        free, total = (size / 2**30 for size in torch.cuda.mem_get_info(device))
+        raise ModelError(
+            f"{folder} does not fit in {device}: {free:.1f} of {total:.1f} GiB are free",
+            "Take a smaller model or dtype, or end other programs on the GPU",
+        ) from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(
             f"{folder} is not a causal language model that transformers can load: {reason}",
             "Name a folder with config.json and safetensors, or a model of `voxring models`",
         ) from error
-    return TransformersEngine(model.eval(), context, sampling, rows=rows)
+    return make_engine(
+        model.eval(),
+        context,
+        sampling,
+        rows=rows,
+        lanes=lanes,
+        switches=switches,
+        progress=progress,
+    )

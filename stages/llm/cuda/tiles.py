@@ -1,0 +1,65 @@
+"""Sizes of the pieces in which the products are computed, as measured on an H200.
+
+`python -m benchmarks.llm_cuda --tune` prints the times they were chosen by.
+"""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a product is cut.
+
+    Attributes:
+        block_n: rows of the weight that a program computes.
+        block_k: of their elements, at once.
+        stages: pieces that are loaded ahead.
+        warps: of a program.
+    """
+
+    block_n: int
+    block_k: int
+    stages: int
+    warps: int
+
+    def at_most(self, block_n: int) -> "Tile":
+        """The same with no more rows."""
+        return replace(self, block_n=min(self.block_n, block_n))
+
+    def arguments(self, m: int, k: int) -> dict[str, int | bool]:
+        """Of a kernel over m rows of k elements."""
+        return {
+            "VECTOR": m == 1,
+            "EVEN": k % self.block_k == 0,
+            "BLOCK_N": self.block_n,
+            "BLOCK_M": max(16, 1 << (m - 1).bit_length()),
+            "BLOCK_K": self.block_k,
+            "STAGES": self.stages,
+            "num_warps": self.warps,
+        }
+
+
+def choose_tile(product: str, m: int, k: int) -> Tile:
+    """The tile of a product.
+
+    Args:
+        product: `qkv`, `add`, `gate_up` or `head`.
+        m: rows of the input.
+        k: elements of a row.
+    """
+    many = 1 if m == 1 else 16 if m <= 16 else 64
+    return TABLE.get((product, many, k)) or DEFAULTS[many]
+
+
+DEFAULTS = {1: Tile(16, 512, 3, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
+TABLE: dict[tuple[str, int, int], Tile] = {
+    ("qkv", 1, 4096): Tile(16, 512, 3, 4),
+    ("add", 1, 4096): Tile(8, 512, 3, 4),
+    ("gate_up", 1, 4096): Tile(4, 1024, 1, 4),
+    ("add", 1, 14_336): Tile(8, 512, 3, 4),
+    ("head", 1, 4096): Tile(32, 256, 3, 4),
+    ("qkv", 16, 4096): Tile(64, 256, 3, 4),
+    ("add", 16, 4096): Tile(32, 256, 5, 2),
+    ("gate_up", 16, 4096): Tile(64, 64, 3, 4),
+    ("add", 16, 14_336): Tile(16, 256, 5, 2),
+}
