@@ -137,4 +137,74 @@ FIRST_AUDIO = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO)
+_FIRST_BARS = {
+    ("8b", 400): (0.23, 0.28),
+    ("8b", 2000): (None, None),
+    ("8b", 8000): (0.05, 0.06),
+    ("1b", 400): (0.12, 0.15),
+    ("1b", 2000): (None, None),
+    ("1b", 8000): (0.04, 0.05),
+    ("135m", 400): (0.15, 0.19),
+    ("135m", 2000): (None, None),
+    ("135m", 8000): (None, None),
+}
+
+
+def _first_metrics() -> Iterable[Metric]:
+    for (shape, history), bars in _FIRST_BARS.items():
+        for count, bar in zip((1, 8), bars, strict=True):
+            yield Metric(
+                f"first_ratio_{shape}_{history}_{count}",
+                f"{shape}, {history:,} ids of history, the last {count} arrive: first id, time / "
+                "that of generate with the whole prompt",
+                Bar(bar) if bar else None,
+            )
+
+
+LLM_CUDA = Benchmark(
+    "llm_cuda",
+    "How soon does a language model on an NVIDIA GPU answer?",
+    "first ids of each kind",
+    (
+        *_first_metrics(),
+        *(
+            Metric(f"flat_{shape}", f"{shape}: first id at 8,000 ids of history / 400", Bar(1.25))
+            for shape in ("8b", "1b", "135m")
+        ),
+        Metric(
+            "decode_bandwidth_share_8b", "8b: bytes of weights / time / copy", Bar(0.8, upward=True)
+        ),
+        Metric("decode_bandwidth_share_1b", "1b: the same", Bar(0.6, upward=True)),
+        Metric("decode_bandwidth_share_135m", "135m: the same"),
+        Metric("decode_bandwidth_share", "the same, by shape and history"),
+        Metric("first_ms", "first id, median, by shape, history and ids that arrive last"),
+        Metric("first_p95_ms", "the same, 95th percentile"),
+        Metric("stock_first_ms", "generate with the whole prompt and one new id, median"),
+        Metric("next_ms", "from id to id, one lane"),
+        Metric("stock_next_ms", "the same of generate"),
+        Metric("unequal_steps", "of 256, in which graph and eager differ in any bit", Bar(0)),
+        Metric("traces", "lives with portions and rollbacks that are not one shot", Bar(0)),
+        Metric("error_ratio", "error against float32 / that of transformers in bf16", Bar(1)),
+        Metric("error_ours", "relative error of the scores against float32"),
+        Metric("error_stock", "the same of transformers"),
+        Metric("greedy_agreement", "prompts whose 32 greedy ids are those of generate, bf16"),
+        Metric("first_divergence_p50", "where the others part, median"),
+        Metric("gap_at_divergence_max", "between the two best scores there, largest"),
+        Metric("allocations", "on the device while first ids were measured", Bar(0)),
+        Metric("lanes_within_60_ms", "1b: most lanes with a first id within 60 ms (95 %)"),
+        Metric("lanes_turns", "1b: turns measured, by lanes"),
+        Metric("lanes_first_p50_ms", "1b: end of an utterance to the first id, by lanes"),
+        Metric("lanes_first_p95_ms", "the same, 95th percentile"),
+        Metric("lanes_next_p99_ms", "from id to id, 99th percentile"),
+        Metric("ablation_first_ms", "1b, 400 ids, the last 8 arrive: first id, one thing changed"),
+        Metric("ablation_next_ms", "the same, next id"),
+        Metric("narrow_next_ms", "next id with weights of eight bits"),
+        Metric("round_trip_us", "one id to the GPU and one back, by way"),
+        Metric("ready_cold_s", "1b: model made, engine ready; nothing compiled before"),
+        Metric("ready_warm_s", "the same, everything compiled", Bar(20)),
+        Metric("copy_tb_per_s", "a large copy on the device, bytes read and written"),
+        Metric("duration_s", "of this benchmark", Bar(480)),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM_CUDA)

@@ -98,6 +98,7 @@ class CudaConfig(Frozen):
         kernels: our own, for models that are built like Llama; else transformers' forward.
         run_ahead: the step after an id is begun before the id is known here.
         batch: lanes that speak at the same time are computed together.
+        chunks: of prompts, computed between two ids of a lane that speaks, at most.
         ids_in: how ids reach the GPU: it reads the host's memory ("mapped"), or they are copied
             from "pinned" or from "pageable" memory.
         strict: not one bit changes from run to run or with what other lanes do; no batches.
@@ -109,6 +110,7 @@ class CudaConfig(Frozen):
     kernels: bool = True
     run_ahead: bool = True
     batch: bool = True
+    chunks: int = Field(2, ge=1, le=64)
     ids_in: Literal["mapped", "pinned", "pageable"] = "mapped"
     strict: bool = False
     full_steps: int = Field(0, ge=0)

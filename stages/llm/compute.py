@@ -26,12 +26,14 @@ class Compute(Protocol):
     Attributes:
         rows: of the chunk step.
         buckets: of its caches.
+        is_batched: several lanes cost little more than one.
         runs_ahead: what comes after an id may be begun before the id is known.
         full_steps: ids of a reply before the cheaper ones; 0: none is cheaper.
     """
 
     rows: int
     buckets: Buckets
+    is_batched: bool
     runs_ahead: bool
     full_steps: int
 
@@ -85,6 +87,7 @@ class EagerCompute:
         sampling: how ids are chosen.
     """
 
+    is_batched = False
     runs_ahead = False
     full_steps = 0
 

@@ -126,6 +126,16 @@ class TransformersEngine:
         return [int(state.ids[state.length - 1]) for state in states]
 
     @property
+    def rows(self) -> int:
+        """Ids that are computed at once."""
+        return self._compute.rows
+
+    @property
+    def is_batched(self) -> bool:
+        """Lanes are better computed together than one after the other."""
+        return self._compute.is_batched
+
+    @property
     def stops(self) -> frozenset[int]:
         """Ids that end a reply, as the model's generation config has them."""
         stops = getattr(self._forward.model.generation_config, "eos_token_id", None)

@@ -66,6 +66,7 @@ class CudaCompute:
         self.rows = rows
         self.buckets = Buckets.doubling(context, FIRST_BUCKET)
         self.runs_ahead = switches.run_ahead
+        self.is_batched = switches.batch and not switches.strict
         self.full_steps = switches.full_steps
         self._forward = forward
         self._switches = switches

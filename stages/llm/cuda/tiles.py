@@ -51,8 +51,9 @@ def choose_tile(product: str, m: int, k: int) -> Tile:
     return TABLE.get((product, many, k)) or DEFAULTS[many]
 
 
-DEFAULTS = {1: Tile(16, 512, 3, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
+DEFAULTS = {1: Tile(8, 512, 3, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
 TABLE: dict[tuple[str, int, int], Tile] = {
+    # 8 billion weights
     ("qkv", 1, 4096): Tile(16, 512, 3, 4),
     ("add", 1, 4096): Tile(8, 512, 3, 4),
     ("gate_up", 1, 4096): Tile(4, 1024, 1, 4),
@@ -62,4 +63,24 @@ TABLE: dict[tuple[str, int, int], Tile] = {
     ("add", 16, 4096): Tile(32, 256, 5, 2),
     ("gate_up", 16, 4096): Tile(64, 64, 3, 4),
     ("add", 16, 14_336): Tile(16, 256, 5, 2),
+    # 1 billion
+    ("qkv", 1, 2048): Tile(4, 512, 1, 4),
+    ("add", 1, 2048): Tile(4, 1024, 1, 8),
+    ("gate_up", 1, 2048): Tile(64, 256, 1, 8),
+    ("add", 1, 8192): Tile(8, 1024, 3, 4),
+    ("head", 1, 2048): Tile(16, 512, 3, 4),
+    ("qkv", 16, 2048): Tile(64, 256, 3, 4),
+    ("add", 16, 2048): Tile(16, 256, 5, 2),
+    ("gate_up", 16, 2048): Tile(64, 64, 5, 4),
+    ("add", 16, 8192): Tile(16, 256, 5, 2),
+    # 135 million
+    ("qkv", 1, 576): Tile(8, 1024, 1, 4),
+    ("add", 1, 576): Tile(8, 1024, 1, 8),
+    ("gate_up", 1, 576): Tile(4, 1024, 1, 4),
+    ("add", 1, 1536): Tile(8, 512, 4, 8),
+    ("head", 1, 576): Tile(64, 128, 1, 4),
+    ("qkv", 16, 576): Tile(16, 128, 3, 2),
+    ("add", 16, 576): Tile(16, 128, 5, 2),
+    ("gate_up", 16, 576): Tile(64, 128, 3, 8),
+    ("add", 16, 1536): Tile(16, 256, 5, 2),
 }
