@@ -51,7 +51,8 @@ class Benchmark:
         Raises:
             KeyError: there is none.
         """
-        return {metric.name: metric for metric in self.metrics}[name.partition(".")[0]]
+        known = {metric.name: metric for metric in self.metrics}
+        return known[name] if name in known else known[name.partition(".")[0]]
 
     def ordered(self, names: Iterable[str]) -> list[str]:
         """Names in the order of `metrics`, each followed by its parts.
@@ -137,4 +138,28 @@ FIRST_AUDIO = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO)
+LLM = Benchmark(
+    "llm",
+    "How soon after the end of speech does the language model answer?",
+    "rounds",
+    (
+        Metric("first_ms", "from the ids of the last word to the first id of the reply, median"),
+        Metric("fifth_ms", "the same to the fifth, where speech begins"),
+        Metric("first_ratio", "first_ms / that of stock with as many threads (or of `all`)"),
+        Metric("first_ratio.onnx-fp32", "", Bar(0.04)),
+        Metric("first_ratio.onnx-fp32-1t", "", Bar(0.045)),
+        Metric("first_ratio.onnx-int4", "", Bar(0.025)),
+        Metric("first_ratio.transformers", "", Bar(0.10)),
+        Metric("fifth_ratio", "the same of fifth_ms"),
+        Metric("fifth_ratio.onnx-fp32", "", Bar(0.13)),
+        Metric("fifth_ratio.onnx-fp32-1t", "", Bar(0.16)),
+        Metric("fifth_ratio.onnx-int4", "", Bar(0.06)),
+        Metric("fifth_ratio.transformers", "", Bar(0.27)),
+        Metric("cached_ratio_first", "first_ms of onnx-fp32 / of cached", Bar(0.45)),
+        Metric("cached_ratio_fifth", "the same of fifth_ms"),
+        Metric("cpu_ms", "processor time of all cores, to the fifth id"),
+        Metric("same_ids", "1: the five ids are those of the first column's"),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM)
