@@ -162,4 +162,18 @@ LLM = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM)
+EXACT = Benchmark(
+    "exact",
+    "Does each engine say what transformers' `generate` says?",
+    "prompts",
+    (
+        Metric("unexplained", "float32 replies that differ with scores over 1e-4 apart", Bar(0)),
+        Metric("same_share", "replies with the ids of `generate`"),
+        Metric("ids_before", "ids before a reply parts from that of `generate`, mean"),
+        Metric("best_share", "positions of that reply where the best id is the same"),
+        Metric("kl_mean_nats", "divergence of the chances from the exact ones, mean"),
+        Metric("kl_p99_nats", "the same, 99th percentile"),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT)

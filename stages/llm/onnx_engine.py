@@ -111,7 +111,16 @@ class OnnxEngine:
 
     def step(self, lanes: Sequence[int]) -> list[int]:
         """See `Engine.step`. The lanes take turns."""
-        return [self._step(self._lanes[lane]) for lane in lanes]
+        return [self._step(lane) for lane in lanes]
+
+    def scores(self, lane: int) -> NDArray[np.float32]:
+        """The model's scores of what follows a lane's content, not empty: [vocabulary], a view."""
+        state = self._lanes[lane]
+        if not state.scored and state.cached == state.length:
+            state.cached -= 1  # after a rollback the last id must be asked once more
+        if state.cached < state.length:
+            self._compute(state, state.length)
+        return state.logits
 
     def length(self, lane: int) -> int:
         """See `Engine.length`."""
@@ -121,14 +130,11 @@ class OnnxEngine:
         """See `Engine.close`."""
         self._lanes.pop(lane, None)
 
-    def _step(self, state: "_Lane") -> int:
+    def _step(self, lane: int) -> int:
+        state = self._lanes[lane]
         if not 0 < state.length < self.context:
             raise StageError(f"no next id for {state.length} ids in a context of {self.context}")
-        if not state.scored and state.cached == state.length:
-            state.cached -= 1  # after a rollback the last id must be asked once more
-        if state.cached < state.length:
-            self._compute(state, state.length)
-        id = self._sampler.choose(state.logits, state.ids[: state.length])
+        id = self._sampler.choose(self.scores(lane), state.ids[: state.length])
         state.ids[state.length] = id
         state.length += 1
         return id

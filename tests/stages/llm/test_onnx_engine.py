@@ -108,6 +108,16 @@ def test_chance_leaves_none_either(tiny_onnx, prompt, detours):
     assert said == streamed(engine, content, [], count)
 
 
+@settings(max_examples=20)
+@given(prompts, detours)
+def test_scores_are_right_after_a_rollback(engine, model, prompt, detours):
+    """Those of onnxruntime-genai's generator are not: its issue 2555."""
+    content = wander(engine, prompt, detours)
+    with torch.inference_mode():
+        expected = model(torch.tensor([content])).logits[0, -1].numpy()
+    np.testing.assert_allclose(engine.scores(0), expected, atol=1e-4, rtol=1e-4)
+
+
 def test_lanes_do_not_mix(engine, model):
     for lane in (0, 1):
         engine.open(lane)
