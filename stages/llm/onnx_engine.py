@@ -38,6 +38,7 @@ class OnnxEngine:
 
     Attributes:
         stops: ids that end a reply, as the model's generation config has them.
+        read_bytes: of weights, that each id needs.
 
     Raises:
         ModelError: the model cannot hold that many ids, or keeps no keys that can be rolled back.
@@ -57,6 +58,7 @@ class OnnxEngine:
             )
         self.context = context
         self.stops = form.stops
+        self.read_bytes = form.read_bytes
         self._session = session
         self._vocabulary = form.vocabulary
         self._sampler = HostSampler(sampling or Sampling())
@@ -195,6 +197,7 @@ class Form:
         context: positions that its rotary table has.
         vocabulary: how many ids it knows.
         head_size: of keys and values.
+        read_bytes: of weights, that each id needs: all but the embedding, of which it is one row.
         stops: ids that end a reply.
     """
 
@@ -202,6 +205,7 @@ class Form:
     context: int
     vocabulary: int
     head_size: int
+    read_bytes: int
     stops: frozenset[int]
 
     @classmethod
@@ -215,11 +219,14 @@ class Form:
         try:
             model = json.loads(path.read_text())["model"]
             stops = model["eos_token_id"]
+            embedding = model["vocab_size"] * model["decoder"]["hidden_size"] * 4
+            weights = (folder / "model.onnx.data").stat().st_size
             return cls(
                 folder.parent.name,
                 model["context_length"],
                 model["vocab_size"],
                 model["decoder"]["head_size"],
+                max(weights - embedding, 0),
                 frozenset(stops if isinstance(stops, list) else [stops]),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:

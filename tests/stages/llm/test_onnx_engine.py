@@ -205,7 +205,8 @@ def test_a_folder_without_a_model_is_refused(tmp_path, tiny_onnx):
     with pytest.raises(ModelError, match=r"genai_config\.json cannot be read"):
         load_engine(tmp_path, context=CONTEXT)
     shutil.copy(tiny_onnx / "genai_config.json", tmp_path)
-    (tmp_path / "model.onnx").write_bytes(b"none")
+    for name in ("model.onnx", "model.onnx.data"):
+        (tmp_path / name).write_bytes(b"none")
     with pytest.raises(ModelError, match=r"model\.onnx cannot be loaded") as caught:
         load_engine(tmp_path, context=CONTEXT)
     assert "\n" not in str(caught.value)
