@@ -176,4 +176,18 @@ EXACT = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT)
+LLM_LOAD = Benchmark(
+    "llm_load",
+    "How long does the language model's program take to be ready, and what does it hold?",
+    "starts, cold and warm",
+    (
+        Metric("warm_ready_s", "from the start of the program, files in the page cache, median"),
+        Metric("cold_ready_s", "the same, files on the disk"),
+        Metric("memory_mib", "PSS after one turn"),
+        Metric("own_mib", "of this, what no file backs"),
+        Metric("disk_mib", "the model's folder in the cache"),
+        Metric("build_s", "to make that folder, once"),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT, LLM_LOAD)
