@@ -51,7 +51,8 @@ class Benchmark:
         Raises:
             KeyError: there is none.
         """
-        return {metric.name: metric for metric in self.metrics}[name.partition(".")[0]]
+        known = {metric.name: metric for metric in self.metrics}
+        return known[name] if name in known else known[name.partition(".")[0]]
 
     def ordered(self, names: Iterable[str]) -> list[str]:
         """Names in the order of `metrics`, each followed by its parts.
@@ -137,6 +138,58 @@ FIRST_AUDIO = Benchmark(
     ),
 )
 
+LLM = Benchmark(
+    "llm",
+    "How soon after the end of speech does the language model answer?",
+    "rounds",
+    (
+        Metric("first_ms", "from the ids of the last word to the first id of the reply, median"),
+        Metric("fifth_ms", "the same to the fifth, where speech begins"),
+        Metric("first_ratio", "first_ms / that of stock with as many threads (or of `all`)"),
+        Metric("first_ratio.onnx-fp32", "", Bar(0.04)),
+        Metric("first_ratio.onnx-fp32-1t", "", Bar(0.045)),
+        Metric("first_ratio.onnx-int4", "", Bar(0.025)),
+        Metric("first_ratio.transformers", "", Bar(0.10)),
+        Metric("fifth_ratio", "the same of fifth_ms"),
+        Metric("fifth_ratio.onnx-fp32", "", Bar(0.13)),
+        Metric("fifth_ratio.onnx-fp32-1t", "", Bar(0.16)),
+        Metric("fifth_ratio.onnx-int4", "", Bar(0.06)),
+        Metric("fifth_ratio.transformers", "", Bar(0.27)),
+        Metric("cached_ratio_first", "first_ms of onnx-fp32 / of cached", Bar(0.45)),
+        Metric("cached_ratio_fifth", "the same of fifth_ms"),
+        Metric("cpu_ms", "processor time of all cores, to the fifth id"),
+        Metric("same_ids", "1: the five ids are those of the first column's"),
+    ),
+)
+
+EXACT = Benchmark(
+    "exact",
+    "Does each engine say what transformers' `generate` says?",
+    "prompts",
+    (
+        Metric("unexplained", "float32 replies that differ with scores over 1e-4 apart", Bar(0)),
+        Metric("same_share", "replies with the ids of `generate`"),
+        Metric("ids_before", "ids before a reply parts from that of `generate`, mean"),
+        Metric("best_share", "positions of that reply where the best id is the same"),
+        Metric("kl_mean_nats", "divergence of the chances from the exact ones, mean"),
+        Metric("kl_p99_nats", "the same, 99th percentile"),
+    ),
+)
+
+LLM_LOAD = Benchmark(
+    "llm_load",
+    "How long does the language model's program take to be ready, and what does it hold?",
+    "starts, cold and warm",
+    (
+        Metric("warm_ready_s", "from the start of the program, files in the page cache, median"),
+        Metric("cold_ready_s", "the same, files on the disk"),
+        Metric("memory_mib", "PSS after one turn"),
+        Metric("own_mib", "of this, what no file backs"),
+        Metric("disk_mib", "the model's folder in the cache"),
+        Metric("build_s", "to make that folder, once"),
+    ),
+)
+
 _FIRST_BARS = {
     ("8b", 400): (0.23, 0.28),
     ("8b", 2000): (None, None),
@@ -207,4 +260,4 @@ LLM_CUDA = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM_CUDA)
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT, LLM_LOAD, LLM_CUDA)

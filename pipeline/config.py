@@ -120,6 +120,7 @@ class LlmConfig(Section):
     """Ids to ids.
 
     Attributes:
+        stage: "onnx" runs on a CPU; "transformers" takes more models, and GPUs.
         model: a bundle, a folder or a hub id of a causal language model.
         dtype: of weights and cache, on a device of PyTorch.
         quantization: of the weights of the stage "onnx"; "none" keeps them exactly.
@@ -136,7 +137,7 @@ class LlmConfig(Section):
         seed: of chance; the same words with the same seed get the same answer.
     """
 
-    stage: str = "transformers"
+    stage: str = "onnx"
     model: str = "bundle:smollm2-135m-instruct"
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
