@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from benchmarks import llm_exact, llm_ids, llm_lanes, metrics
 from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
-from benchmarks.random_models import SHAPES, random_model, weight_bytes
+from benchmarks.random_models import SHAPES, random_model
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.config import CudaConfig
 from pipeline.errors import ModelError, OutputError, VoxringError
 from stages.llm.attention import register
+from stages.llm.cuda.profiling import read_bytes
 from stages.llm.transformers_engine import TransformersEngine, make_engine
 
 HISTORIES = (400, 2000, 8000)
@@ -44,7 +45,6 @@ SWITCHED_OFF = {
     "no_run_ahead": CudaConfig(run_ahead=False),
     "pinned": CudaConfig(ids_in="pinned"),
     "pageable": CudaConfig(ids_in="pageable"),
-    "strict": CudaConfig(strict=True),
     "full_steps_4": CudaConfig(full_steps=4),
 }
 
@@ -125,6 +125,8 @@ def measure(plan: Plan, quick: bool, progress: Progress) -> Result:
             found |= narrow_speed(model)
         del model
         torch.cuda.empty_cache()
+    progress("strict mode")
+    found |= strictness(plan)  # last, because what it pins stays pinned in this program
     found["duration_s"] = time.monotonic() - began
     gpu = torch.cuda.get_device_properties(0)
     return make_result(
@@ -203,26 +205,46 @@ def exactness(plan: Plan) -> dict[str, Figure]:
     return found | errors(model) | agreement(model)
 
 
+def strictness(plan: Plan) -> dict[str, Figure]:
+    """Strict mode: what it costs, and steps that differ when another lane speaks in between."""
+    model = random_model("1b", "cuda", torch.bfloat16)
+    found = ablation(model, plan, {"strict": CudaConfig(strict=True)})
+    switches = CudaConfig(strict=True, kernels=False)
+    alone, beside = (make_engine(model, 1500, lanes=2, switches=switches) for _ in range(2))
+    beside.open(7)
+    beside.extend(7, words(40, 9), 0)
+    unequal = llm_exact.count_unequal_steps(alone, beside, words(500), 128, busy=7)
+    return found | {"unequal_strict_steps": unequal}
+
+
 @torch.inference_mode()
 def errors(model: Any) -> dict[str, Figure]:
     """Promise D: how far bf16 scores are from float32's, ours and transformers'."""
     reference = random_model("135m", "cuda", torch.float32, num_hidden_layers=8)
     full = {name: value.float() for name, value in model.state_dict().items()}
     reference.load_state_dict(full)
+    plain = make_engine(model, 1500, switches=CudaConfig(kernels=False))
     for each in (model, reference):
         each.set_attn_implementation("sdpa")
     engine = make_engine(model, 1500)
-    ours, stock = [], []
+    found: dict[str, list[float]] = {"error_stock": [], "error_ours": [], "error_ours.plain": []}
     for seed in range(8):
         ids = words(700, seed)
         tensor = torch.from_numpy(ids).long().cuda()[None]
         exact = reference(input_ids=tensor).logits[0, -1]
-        stock.append(llm_exact.error(model(input_ids=tensor).logits[0, -1], exact))
-        ours.append(llm_exact.error(llm_exact.last_scores(engine, ids, 9), exact))
-    return {
-        "error_ratio": float(np.mean(ours) / np.mean(stock)),
-        "error_ours": float(np.mean(ours)),
-        "error_stock": float(np.mean(stock)),
+        scores = (
+            model(input_ids=tensor).logits[0, -1],
+            llm_exact.last_scores(engine, ids, 9),
+            llm_exact.last_scores(plain, ids, 9),
+        )
+        for sample, score in zip(found.values(), scores, strict=True):
+            sample.append(llm_exact.error(score, exact))
+    model.set_attn_implementation(register())
+    means: dict[str, Figure] = {name: float(np.mean(sample)) for name, sample in found.items()}
+    stock = float(np.mean(found["error_stock"]))
+    return means | {
+        "error_ratio": float(np.mean(found["error_ours"])) / stock,
+        "error_ratio.plain": float(np.mean(found["error_ours.plain"])) / stock,
     }
 
 
@@ -286,14 +308,13 @@ def speed(shape: str, model: Any, copy: float, plan: Plan) -> dict[str, Figure]:
             name = f"{shape}-{history}-{count}"
             found[f"first_ms.{name}"] = median(times)
             found[f"first_p95_ms.{name}"] = percentile(times, 95)
-            found[f"first_ratio_{shape}_{history}_{count}"] = (median(times) or 0) / stock
+            found[f"first_ratio.{name}"] = (median(times) or 0) / stock
         between = next_ids(engine, history)
         found[f"next_ms.{shape}-{history}"] = between
-        share = weight_bytes(model) / (between / 1e3) / copy
+        share = read_bytes(model) / (between / 1e3) / copy
         found[f"decode_bandwidth_share.{shape}-{history}"] = share
     firsts = [found[f"first_ms.{shape}-{history}-8"] or 0 for history in HISTORIES]
-    found[f"flat_{shape}"] = firsts[-1] / firsts[0]
-    found[f"decode_bandwidth_share_{shape}"] = found[f"decode_bandwidth_share.{shape}-400"]
+    found[f"flat_ratio.{shape}"] = firsts[-1] / firsts[0]
     found[f"allocations.{shape}"] = allocations
     return found
 
@@ -301,8 +322,8 @@ def speed(shape: str, model: Any, copy: float, plan: Plan) -> dict[str, Figure]:
 def stock_times(model: Any, ids: NDArray[np.int32], repeats: int) -> tuple[float, float]:
     """Milliseconds of generate with a whole prompt: to the first id, and from id to id."""
     prompt = torch.from_numpy(ids).long().cuda()[None]
-    firsts = [clock(lambda: generate(model, prompt, 1)) for _ in range(repeats + 1)]
-    first = median(firsts[1:]) or 0.0
+    firsts = [clock(lambda: generate(model, prompt, 1)) for _ in range(repeats + 3)]
+    first = median(firsts[3:]) or 0.0
     nine = [clock(lambda: generate(model, prompt, 9)) for _ in range(2)]
     return first, (nine[1] - first) / 8
 
@@ -353,10 +374,12 @@ def next_ids(engine: TransformersEngine, history: int, count: int = 64) -> float
     return took
 
 
-def ablation(model: Any, plan: Plan) -> dict[str, Figure]:
+def ablation(
+    model: Any, plan: Plan, changes: dict[str, CudaConfig] = SWITCHED_OFF
+) -> dict[str, Figure]:
     """First id after 8 and next id, 400 ids of history, with one thing changed at a time."""
     found: dict[str, Figure] = {}
-    for name, switches in SWITCHED_OFF.items():
+    for name, switches in changes.items():
         engine = make_engine(model, KV_ROOM, switches=switches)
         engine.open(0)
         ids = words(KV_ROOM)
@@ -376,7 +399,7 @@ def lanes(model: Any, plan: Plan, progress: Progress) -> dict[str, Figure]:
     engine = make_engine(model, KV_ROOM, lanes=max(LANES))
     for count in LANES:
         progress(f"1b: {count} lanes")
-        seen = llm_lanes.run(engine, count, plan.seconds)
+        seen = llm_lanes.run(engine, count, plan.seconds * (2 if count < 16 else 1))
         slow = percentile(seen.first, 95)
         found[f"lanes_turns.{count}"] = len(seen.first)
         found[f"lanes_first_p50_ms.{count}"] = median(seen.first)

@@ -13,13 +13,21 @@ from stages.llm.transformers_engine import TransformersEngine
 LIVED, ONE_SHOT = 0, 1
 
 
-def count_unequal_steps(one: Any, other: Any, prompt: NDArray[np.int32], steps: int) -> int:
-    """Promise A: steps after which two engines' ids or full scores differ in any bit."""
+def count_unequal_steps(
+    one: Any, other: Any, prompt: NDArray[np.int32], steps: int, busy: int | None = None
+) -> int:
+    """Promise A: steps after which two engines' ids or full scores differ in any bit.
+
+    Args:
+        busy: a lane of the other engine that speaks between its steps.
+    """
     for engine in (one, other):
         engine.open(LIVED)
         engine.extend(LIVED, prompt, 0)
     unequal = 0
     for _ in range(steps):
+        if busy is not None:
+            other.step([busy])
         ids = [engine.step([LIVED]) for engine in (one, other)]
         scores = [_scores(engine) for engine in (one, other)]
         unequal += ids[0] != ids[1] or not torch.equal(*scores)
@@ -77,15 +85,15 @@ def _complete(engine: Any, lane: int) -> None:
 
 def _cache(engine: Any, lane: int) -> list[torch.Tensor]:
     _complete(engine, lane)
-    engine._compute.synchronize()
-    slot, count = engine._compute._lanes[lane].slot, engine.length(lane)
-    layers = engine._compute.kv.layers
+    engine.compute.synchronize()
+    slot, count = engine.compute._lanes[lane].slot, engine.length(lane)
+    layers = engine.compute.kv.layers
     return [part[slot, :, :count] for layer in layers for part in (layer.keys, layer.values)]
 
 
 def _scores(engine: Any) -> torch.Tensor:
-    engine._compute.synchronize()
-    scores: torch.Tensor = engine._compute.buffers.logits[0].clone()
+    engine.compute.synchronize()
+    scores: torch.Tensor = engine.compute.buffers.logits[0].clone()
     return scores
 
 

@@ -26,10 +26,11 @@ def draw(result: Result, path: Path) -> None:
             name = f"{shape}, {'generate' if end == '' else 'voxring'}"
             axes[0].plot(HISTORIES, times, style, color=colour, label=name)
     axes[0].set(xlabel="ids of history", ylabel="ms to the first id", xscale="log", yscale="log")
+    axes[0].set_xticks(HISTORIES, [str(history) for history in HISTORIES], minor=False)
+    axes[0].set_xticks([], minor=True)
     axes[0].set_title("First id after the last 8 ids")
-    places = range(len(SWITCHED_OFF))
-    axes[1].barh(places, [found[f"ablation_first_ms.{name}"] or 0 for name in SWITCHED_OFF])
-    axes[1].set_yticks(places, list(SWITCHED_OFF))
+    names = [*SWITCHED_OFF, "strict"]
+    axes[1].barh(names, [found[f"ablation_first_ms.{name}"] or 0 for name in names])
     axes[1].set(xlabel="ms to the first id", title="1b: one thing changed at a time")
     axes[1].invert_yaxis()
     for metric in ("lanes_first_p50_ms", "lanes_first_p95_ms", "lanes_next_p99_ms"):

@@ -67,11 +67,3 @@ def random_model(
     finally:
         torch.set_default_dtype(before)
     return model.to(device).eval()
-
-
-def weight_bytes(model: Any) -> int:
-    """Bytes that one decode step must read: every weight but the rows of an embedding."""
-    table = model.get_input_embeddings().weight
-    head = model.get_output_embeddings().weight
-    total = sum(p.numel() * p.element_size() for p in model.parameters())
-    return int(total if head is table else total - table.numel() * table.element_size())

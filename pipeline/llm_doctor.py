@@ -8,8 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from statistics import median
 
 from rich.console import Console
@@ -17,34 +15,10 @@ from rich.table import Table
 
 from pipeline.config import Config
 from pipeline.errors import StageError
+from pipeline.findings import Finding, Health, judged
+from pipeline.gpu_doctor import gpu_findings
 from pipeline.supervisor import environment
 from stages.llm.profiling import Profile
-
-
-class Health(Enum):
-    """What a finding says."""
-
-    GOOD = "good"
-    BAD = "bad"
-    UNREAD = "not read"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes:
-        what: was looked at.
-        seen: the figure, with its unit; for one that could not be read, why.
-        cause: of a bad one, the likeliest.
-        remedy: the switch or command that mends it.
-    """
-
-    what: str
-    health: Health
-    seen: str
-    cause: str = ""
-    remedy: str = ""
 
 
 def diagnose(config: Config) -> list[Finding]:
@@ -103,7 +77,7 @@ def time_to_ready(profile: Profile) -> Iterable[Finding]:
 def warmth(profile: Profile) -> Iterable[Finding]:
     """The first turn must be as fast as the second."""
     seen = f"{profile.first_ms:.0f} ms, then {profile.again_ms:.0f} ms"
-    yield _finding(
+    yield judged(
         "first id of the first turn, of the second",
         profile.first_ms <= 1.5 * profile.again_ms + 5,
         seen,
@@ -115,7 +89,7 @@ def warmth(profile: Profile) -> Iterable[Finding]:
 def pace(profile: Profile) -> Iterable[Finding]:
     """Speech needs six ids a second for each lane that speaks."""
     ms = median(step.ms for step in profile.steps)
-    yield _finding(
+    yield judged(
         "time of one id",
         ms <= 80,
         f"{ms:.1f} ms, {1000 / ms:.0f} ids a second",
@@ -127,6 +101,8 @@ def pace(profile: Profile) -> Iterable[Finding]:
 def bandwidth(profile: Profile) -> Iterable[Finding]:
     """An id cannot come faster than the weights can be read."""
     what = "weights read, of what the memory can give"
+    if profile.gpu:
+        return  # it has its own memory, and a finding of its own
     if profile.read_bytes is None:
         yield Finding(what, Health.UNREAD, f"stage '{profile.stage}' does not say what it reads")
         return
@@ -134,7 +110,7 @@ def bandwidth(profile: Profile) -> Iterable[Finding]:
     reached = profile.read_bytes / best / 1e6  # GB/s
     share = reached / profile.read_gb_s
     seen = f"{reached:.1f} of {profile.read_gb_s:.1f} GB/s, {share:.0%}"
-    yield _finding(
+    yield judged(
         what,
         share >= 0.5 or profile.read_bytes < 300e6,
         seen,
@@ -147,14 +123,14 @@ def threads(profile: Profile) -> Iterable[Finding]:
     """Threads that outnumber cores wait for each other."""
     cores = min(profile.cores, profile.quota or profile.cores)
     limit = "" if profile.quota is None else f" (control group: {profile.quota:g})"
-    yield _finding(
+    yield judged(
         "threads of the model, cores",
         profile.threads <= cores,
         f"{profile.threads} on {profile.cores}{limit}",
         "more threads than cores: each id waits for the last of them",
         f"Set llm.threads to {max(int(cores), 1)} or less",
     )
-    yield _finding(
+    yield judged(
         "threads of the model and the voice, which work together",
         profile.budget <= cores,
         f"{profile.budget} on {cores:g}",
@@ -162,7 +138,7 @@ def threads(profile: Profile) -> Iterable[Finding]:
         "Lower llm.threads or tts.threads, or leave both 0",
     )
     busy = median(step.cpu_ms for step in profile.steps) / median(s.ms for s in profile.steps)
-    yield _finding(
+    yield judged(
         "cores that an id keeps busy",
         busy >= 0.6 * min(profile.threads, cores),
         f"{busy:.1f} of {profile.threads}",
@@ -174,7 +150,7 @@ def threads(profile: Profile) -> Iterable[Finding]:
 def company(profile: Profile) -> Iterable[Finding]:
     """Other programs, and other machines on the same host."""
     lost = sum(step.preempted for step in profile.steps) / len(profile.steps)
-    yield _finding(
+    yield judged(
         "times an id's threads lost their core",
         lost <= 2,
         f"{lost:.1f} an id",
@@ -212,7 +188,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
     """A turn must find its memory there."""
     steps = profile.steps
     minor = median(step.minor_faults for step in steps)
-    yield _finding(
+    yield judged(
         "pages touched for the first time",
         minor <= 16,
         f"{minor:g} an id",
@@ -220,7 +196,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
         "Not with stage 'onnx'; with another engine, report it",
     )
     major = sum(step.major_faults for step in steps)
-    yield _finding(
+    yield judged(
         "pages read from the disk",
         major == 0,
         f"{major}",
@@ -230,7 +206,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
     if profile.swapped_mib is None:
         yield Finding("swapped out", Health.UNREAD, "/proc/self/status is not there")
     else:
-        yield _finding(
+        yield judged(
             "swapped out",
             profile.swapped_mib < 1,
             f"{profile.swapped_mib:.0f} MiB",
@@ -243,7 +219,7 @@ def allocations(profile: Profile) -> Iterable[Finding]:
     """What stays behind an id."""
     settled = profile.steps[len(profile.steps) // 2 :]
     blocks = median(step.grown for step in settled)
-    yield _finding(
+    yield judged(
         "Python blocks that an id leaves",
         blocks <= 4,
         f"{blocks:g}",
@@ -254,13 +230,19 @@ def allocations(profile: Profile) -> Iterable[Finding]:
     if not heaps:
         yield Finding("heap that an id leaves", Health.UNREAD, "no mallinfo2: not glibc")
         return
-    yield _finding(
+    yield judged(
         "heap that an id leaves",
         median(heaps) <= 1024,
         f"{median(heaps):g} bytes",
         "something is kept for every id",
         "Report it",
     )
+
+
+def gpu(profile: Profile) -> Iterable[Finding]:
+    """What an NVIDIA GPU shows, if the model is on one."""
+    if profile.gpu:
+        yield from gpu_findings(profile.gpu)
 
 
 Look = Callable[[Profile], Iterable[Finding]]
@@ -273,14 +255,9 @@ LOOKS: tuple[Look, ...] = (
     company,
     memory,
     allocations,
+    gpu,
 )
-"""What is looked at, in the order of the report; a device of its own adds its looks here."""
-
-
-def _finding(what: str, good: bool, seen: str, cause: str, remedy: str) -> Finding:
-    if good:
-        return Finding(what, Health.GOOD, seen)
-    return Finding(what, Health.BAD, seen, cause, remedy)
+"""What is looked at, in the order of the report."""
 
 
 def _unless_unread(
@@ -288,4 +265,4 @@ def _unless_unread(
 ) -> Finding:
     if share is None:
         return Finding(what, Health.UNREAD, why_not)
-    return _finding(what, share <= limit, f"{share:.0%}", cause, remedy)
+    return judged(what, share <= limit, f"{share:.0%}", cause, remedy)

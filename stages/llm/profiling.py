@@ -23,6 +23,7 @@ import numpy as np
 from pipeline.config import Config, usable_cores, validate
 from pipeline.errors import StageError
 from stages.llm.engine import Engine
+from stages.llm.gpu_profile import GpuProfile
 from stages.report import explain
 from stages.run import find_stage
 from stages.stage import Host
@@ -78,6 +79,7 @@ class Profile:
         waiting: share of the time in which some program here waited for a core.
         swapped_mib: of this program.
         clock_share: of the processor's highest clock, while it ran.
+        gpu: what an NVIDIA GPU showed, if the model is on one.
     """
 
     stage: str
@@ -96,11 +98,13 @@ class Profile:
     waiting: float | None
     swapped_mib: float | None
     clock_share: float | None
+    gpu: GpuProfile | None = None
 
     @classmethod
     def parse(cls, raw: dict[str, Any]) -> "Profile":
         """The inverse of `asdict`."""
-        return cls(**{**raw, "steps": [Step(**step) for step in raw["steps"]]})
+        gpu = raw["gpu"] and GpuProfile(**raw["gpu"])
+        return cls(**{**raw, "steps": [Step(**step) for step in raw["steps"]], "gpu": gpu})
 
 
 def main() -> int:
@@ -152,7 +156,16 @@ def profile(config: Config) -> Profile:
         waiting=_share_waited(waited_before, _waited_us(), seconds),
         swapped_mib=_status_kib("VmSwap"),
         clock_share=_clock_share(),
+        gpu=_gpu(stage.engine, config.llm.device),
     )
+
+
+def _gpu(engine: Any, device: str) -> GpuProfile | None:
+    if not device.startswith("cuda"):
+        return None
+    from stages.llm.cuda.profiling import take_gpu_profile  # needs torch and triton
+
+    return take_gpu_profile(engine)
 
 
 def turn(engine: Engine) -> tuple[float, list[Step]]:

@@ -46,7 +46,7 @@ class Together:
             if needs[lane] is not Need.SPEAK and lane not in served:
                 by_lane[lane].due = 0
         for session in sessions:
-            guard(session, failed, LlmSession.save)
+            guard(session, failed, lambda session: session.save())
 
     def _speak(self, sessions: Sequence[LlmSession], failed: Failed) -> None:
         """Everybody's next id in one step, or one by one to find whose fault an error is."""

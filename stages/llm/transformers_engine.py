@@ -50,6 +50,7 @@ class TransformersEngine:
         rows: int = ROWS,
         compute: Compute | None = None,
     ) -> None:
+        self.model = model
         self._forward = Forward(model)
         longest = getattr(model.config, "max_position_embeddings", context)
         if context > longest:
@@ -58,14 +59,14 @@ class TransformersEngine:
                 f"Set llm.context to at most {longest}",
             )
         self.context = context
-        self._compute: Compute = compute or EagerCompute(
+        self.compute: Compute = compute or EagerCompute(
             self._forward, context, rows, sampling or Sampling()
         )
         self._lanes: dict[int, _Lane] = {}
 
     def open(self, lane: int) -> None:
         """See `Engine.open`."""
-        self._compute.open(lane)
+        self.compute.open(lane)
         self._lanes[lane] = _Lane.of(self.context)
 
     def extend(self, lane: int, ids: NDArray[np.int32], position: int) -> None:
@@ -87,9 +88,9 @@ class TransformersEngine:
         state.ids[position:stop] = ids
         state.chosen[position:stop] = False
         state.scored = False
-        for piece in self._compute.buckets.pieces(position, stop, self._compute.rows):
+        for piece in self.compute.buckets.pieces(position, stop, self.compute.rows):
             end = piece.start + piece.count
-            self._compute.chunk(lane, state.ids[piece.start : end], piece)
+            self.compute.chunk(lane, state.ids[piece.start : end], piece)
         state.length = state.computed = stop
         state.scored = True
 
@@ -113,32 +114,32 @@ class TransformersEngine:
             if state.computed == state.length and not state.scored:
                 state.computed -= 1  # after a rollback the last id must be asked once more
         self._compute_last([ln for ln, st in zip(lanes, states, strict=True) if st.lacks_one])
-        choice = self._compute.choose(lanes, [state.content for state in states])
-        if self._compute.runs_ahead:
+        choice = self.compute.choose(lanes, [state.content for state in states])
+        if self.compute.runs_ahead:
             self._decode(lanes, [None] * len(lanes), [state.length for state in states])
         for state in states:
             # Until the choice is known to be one, nothing has happened.
-            state.scored = not self._compute.runs_ahead
+            state.scored = not self.compute.runs_ahead
         for state, id in zip(states, choice(), strict=True):
             state.append(id)
-            if self._compute.runs_ahead:
+            if self.compute.runs_ahead:
                 state.computed, state.scored = state.length, True
         return [int(state.ids[state.length - 1]) for state in states]
 
     @property
     def rows(self) -> int:
         """Ids that are computed at once."""
-        return self._compute.rows
+        return self.compute.rows
 
     @property
     def is_batched(self) -> bool:
         """Lanes are better computed together than one after the other."""
-        return self._compute.is_batched
+        return self.compute.is_batched
 
     @property
     def stops(self) -> frozenset[int]:
         """Ids that end a reply, as the model's generation config has them."""
-        stops = getattr(self._forward.model.generation_config, "eos_token_id", None)
+        stops = getattr(self.model.generation_config, "eos_token_id", None)
         if stops is None:
             return frozenset()
         return frozenset(stops if isinstance(stops, list) else [stops])
@@ -150,7 +151,7 @@ class TransformersEngine:
     def close(self, lane: int) -> None:
         """See `Engine.close`."""
         if self._lanes.pop(lane, None):
-            self._compute.close(lane)
+            self.compute.close(lane)
 
     def _compute_last(self, lanes: Sequence[int]) -> None:
         """Compute each lane's last id by the step that its kind of id is computed by."""
@@ -161,8 +162,8 @@ class TransformersEngine:
             if state.chosen[last]:
                 chosen.append(lane)
                 continue
-            (piece,) = self._compute.buckets.pieces(last, last + 1, self._compute.rows)
-            self._compute.chunk(lane, state.ids[last : last + 1], piece)
+            (piece,) = self.compute.buckets.pieces(last, last + 1, self.compute.rows)
+            self.compute.chunk(lane, state.ids[last : last + 1], piece)
         if chosen:
             states = [self._lanes[lane] for lane in chosen]
             self._decode(
@@ -179,11 +180,11 @@ class TransformersEngine:
     ) -> None:
         """Compute ids that were chosen: a reply's first in full, later ones perhaps cheaper."""
         jobs = list(zip(lanes, ids, positions, strict=True))
-        full_steps = self._compute.full_steps
+        full_steps = self.compute.full_steps
         for cheap in (False, True):
             part = [job for job in jobs if self._lanes[job[0]].is_late(job[2], full_steps) is cheap]
             if part:
-                self._compute.decode(*zip(*part, strict=True), cheap=cheap)
+                self.compute.decode(*zip(*part, strict=True), cheap=cheap)
 
 
 @dataclass

@@ -16,7 +16,10 @@ COUNTS = {
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "turns", "unanswered", "cut_offs", "underruns", "first_ratio", "fifth_ratio",
     "cached_ratio_first", "cached_ratio_fifth", "same_ids", "unexplained", "same_share",
-    "ids_before", "best_share",
+    "ids_before", "best_share", "flat_ratio", "decode_bandwidth_share", "unequal_steps",
+    "unequal_strict_steps", "traces", "error_ratio", "error_ours", "error_stock",
+    "greedy_agreement", "first_divergence_p50", "gap_at_divergence_max", "allocations",
+    "lanes_turns",
 }  # fmt: skip
 
 

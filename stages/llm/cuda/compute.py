@@ -23,6 +23,7 @@ from stages.llm.cuda.exchange import (
 from stages.llm.cuda.llama import Layer, Llama, why_not
 from stages.llm.cuda.narrow import narrow
 from stages.llm.cuda.sampler import DeviceSampler
+from stages.llm.cuda.strict import pin
 from stages.llm.forward import Forward
 from stages.llm.kv_cache import KvCache
 from stages.llm.sampling import Sampling, uniform
@@ -63,6 +64,8 @@ class CudaCompute:
         switches: CudaConfig,
         progress: Progress = lambda what, done: None,
     ) -> None:
+        if switches.strict:
+            pin()
         self.rows = rows
         self.buckets = Buckets.doubling(context, FIRST_BUCKET)
         self.runs_ahead = switches.run_ahead
@@ -70,16 +73,14 @@ class CudaCompute:
         self.full_steps = switches.full_steps
         self._forward = forward
         self._switches = switches
-        self._device: torch.device = forward.model.device
+        self.device: torch.device = forward.model.device
         self._batches = _batch_sizes(lanes if switches.batch and not switches.strict else 1)
-        self._stream: Any = torch.cuda.Stream(self._device, priority=-1)  # type: ignore[no-untyped-call]
+        self._stream: Any = torch.cuda.Stream(self.device, priority=-1)  # type: ignore[no-untyped-call]
         capacity = -(-(context + rows) // PAGE) * PAGE
         needed = capacity * (lanes + 1) * _bytes_each(forward)
-        free, _ = torch.cuda.mem_get_info(self._device)
+        free, _ = torch.cuda.mem_get_info(self.device)
         try:
-            self.kv = KvCache(
-                forward.shapes, lanes + 1, capacity, forward.model.dtype, self._device
-            )
+            self.kv = KvCache(forward.shapes, lanes + 1, capacity, forward.model.dtype, self.device)
             largest = self._batches[-1]
             self.buffers = Buffers.allocate(
                 lanes + 1,
@@ -87,7 +88,7 @@ class CudaCompute:
                 largest,
                 max(rows, largest),
                 forward.vocabulary,
-                self._device,
+                self.device,
             )
             self.kind, self._llama, self._cheap = self._make_chain(largest)
         except torch.OutOfMemoryError as error:
@@ -280,7 +281,7 @@ class CudaCompute:
         for layer in self.kv.layers:  # what the warm-up wrote
             layer.keys.zero_()
             layer.values.zero_()
-        torch.cuda.synchronize(self._device)
+        torch.cuda.synchronize(self.device)
 
     def synchronize(self) -> None:
         """Wait for everything that was begun; for measurements."""

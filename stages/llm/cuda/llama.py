@@ -145,12 +145,12 @@ class Llama:
             self.buffers.ids, self.embedding, self._residual, self.hidden, BLOCK=block
         )
         for index, layer in enumerate(layers or self.layers):
-            self._qkv(layer, index, m, rows)
+            self.qkv(layer, index, m, rows)
             self._attend(layer, index, lanes, rows, bucket)
-            self._add(self._attended, layer.o, layer.o_bias, m, self.heads * self.size)
-            self._gate_up(layer, m)
-            self._add(self._inner, layer.down, None, m, self.inner)
-        return self._head(lanes, rows)
+            self.project(layer, m)
+            self.gate_up(layer, m)
+            self.down(layer, m)
+        return self.score(lanes, rows)
 
     def _input(self, gain: torch.Tensor, m: int) -> tuple[torch.Tensor, bool]:
         """What a product behind a norm reads, and whether it must do the norm."""
@@ -162,10 +162,11 @@ class Llama:
         )
         return self._normed, False
 
-    def _qkv(self, layer: Layer, index: int, m: int, rows: int) -> None:
+    def qkv(self, layer: Layer, index: int, m: int, rows: int) -> None:
+        """Queries into their buffer, keys and values into the cache."""
         x, norm = self._input(layer.first_norm, m)
         cache, half = self.kv.layers[index], self.size // 2
-        tile = choose_tile("qkv", m, self.hidden)
+        tile = choose_tile("qkv", m, self.hidden, narrow=layer.q.scale is not None)
         tile = tile.at_most(self.size)
         biases = layer.biases or (layer.first_norm,) * 3
         scales = [w.scale if w.scale is not None else self.cos for w in (layer.q, layer.k, layer.v)]
@@ -200,11 +201,19 @@ class Llama:
             SPLIT=split, SPLITS=splits, WIDTH=max(2, 1 << (splits - 1).bit_length()), num_warps=2,
         )  # fmt: skip
 
+    def project(self, layer: Layer, m: int) -> None:
+        """Add what attention found to the residual."""
+        self._add(self._attended, layer.o, layer.o_bias, m, self.heads * self.size)
+
+    def down(self, layer: Layer, m: int) -> None:
+        """Add what the feed-forward part found to the residual."""
+        self._add(self._inner, layer.down, None, m, self.inner)
+
     def _add(
         self, x: torch.Tensor, weight: Weight, bias: torch.Tensor | None, m: int, inner: int
     ) -> None:
         """Add a product to the residual."""
-        tile = choose_tile("add", m, inner)
+        tile = choose_tile("add", m, inner, narrow=weight.scale is not None)
         residual_kernel[(-(-self.hidden // tile.block_n),)](
             x, weight.values, _or(weight.scale, self.cos), self.norm, _or(bias, self.norm),
             self._residual, m, self.hidden, inner,
@@ -212,10 +221,11 @@ class Llama:
             **tile.arguments(m, inner),
         )  # fmt: skip
 
-    def _gate_up(self, layer: Layer, m: int) -> None:
+    def gate_up(self, layer: Layer, m: int) -> None:
+        """The first half of the feed-forward part."""
         x, norm = self._input(layer.second_norm, m)
         gate, up = layer.gate, layer.up
-        tile = choose_tile("gate_up", m, self.hidden)
+        tile = choose_tile("gate_up", m, self.hidden, narrow=gate.scale is not None)
         bytes_apart = up.values.data_ptr() - gate.values.data_ptr()
         gate_up_kernel[(-(-self.inner // (tile.block_n // 2)),)](
             x, gate.values, bytes_apart // gate.values.element_size(),
@@ -224,10 +234,11 @@ class Llama:
             NORM=norm, HAS_SCALE=gate.scale is not None, **tile.arguments(m, self.hidden),
         )  # fmt: skip
 
-    def _head(self, lanes: int, rows: int) -> int:
+    def score(self, lanes: int, rows: int) -> int:
+        """Scores of one row of each lane; in how many parts their best are."""
         x, norm = self._input(self.norm, lanes * rows)
         buffers, vocabulary = self.buffers, len(self.head.values)
-        tile = choose_tile("head", lanes, self.hidden)
+        tile = choose_tile("head", lanes, self.hidden, narrow=False)
         programs = -(-vocabulary // tile.block_n)
         head_kernel[(programs,)](
             x, self.head.values, self.norm, buffers.row, buffers.logits,

@@ -1,6 +1,6 @@
 """Sizes of the pieces in which the products are computed, as measured on an H200.
 
-`python -m benchmarks.llm_cuda --tune` prints the times they were chosen by.
+`python -m benchmarks.llm_tiles` prints the times that they were chosen by.
 """
 
 from dataclasses import dataclass, replace
@@ -39,48 +39,50 @@ class Tile:
         }
 
 
-def choose_tile(product: str, m: int, k: int) -> Tile:
+def choose_tile(product: str, m: int, k: int, *, narrow: bool) -> Tile:
     """The tile of a product.
 
     Args:
         product: `qkv`, `add`, `gate_up` or `head`.
         m: rows of the input.
         k: elements of a row.
+        narrow: weights of eight bits.
     """
     many = 1 if m == 1 else 16 if m <= 16 else 64
-    return TABLE.get((product, many, k)) or DEFAULTS[many]
+    return TABLE.get((product, many, k, narrow)) or (NARROW if narrow else DEFAULTS)[many]
 
 
 DEFAULTS = {1: Tile(8, 512, 3, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
-TABLE: dict[tuple[str, int, int], Tile] = {
+NARROW = {1: Tile(8, 1024, 1, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
+TABLE: dict[tuple[str, int, int, bool], Tile] = {
     # 8 billion weights
-    ("qkv", 1, 4096): Tile(16, 512, 3, 4),
-    ("add", 1, 4096): Tile(8, 512, 3, 4),
-    ("gate_up", 1, 4096): Tile(4, 1024, 1, 4),
-    ("add", 1, 14_336): Tile(8, 512, 3, 4),
-    ("head", 1, 4096): Tile(32, 256, 3, 4),
-    ("qkv", 16, 4096): Tile(64, 256, 3, 4),
-    ("add", 16, 4096): Tile(32, 256, 5, 2),
-    ("gate_up", 16, 4096): Tile(64, 64, 3, 4),
-    ("add", 16, 14_336): Tile(16, 256, 5, 2),
+    ("qkv", 1, 4096, False): Tile(16, 512, 3, 4),
+    ("add", 1, 4096, False): Tile(8, 512, 3, 4),
+    ("gate_up", 1, 4096, False): Tile(4, 1024, 1, 4),
+    ("add", 1, 14_336, False): Tile(8, 512, 3, 4),
+    ("head", 1, 4096, False): Tile(32, 256, 3, 4),
+    ("qkv", 16, 4096, False): Tile(64, 256, 3, 4),
+    ("add", 16, 4096, False): Tile(32, 256, 5, 2),
+    ("gate_up", 16, 4096, False): Tile(64, 64, 3, 4),
+    ("add", 16, 14_336, False): Tile(16, 256, 5, 2),
     # 1 billion
-    ("qkv", 1, 2048): Tile(4, 512, 1, 4),
-    ("add", 1, 2048): Tile(4, 1024, 1, 8),
-    ("gate_up", 1, 2048): Tile(64, 256, 1, 8),
-    ("add", 1, 8192): Tile(8, 1024, 3, 4),
-    ("head", 1, 2048): Tile(16, 512, 3, 4),
-    ("qkv", 16, 2048): Tile(64, 256, 3, 4),
-    ("add", 16, 2048): Tile(16, 256, 5, 2),
-    ("gate_up", 16, 2048): Tile(64, 64, 5, 4),
-    ("add", 16, 8192): Tile(16, 256, 5, 2),
+    ("qkv", 1, 2048, False): Tile(4, 512, 1, 4),
+    ("add", 1, 2048, False): Tile(4, 1024, 1, 8),
+    ("gate_up", 1, 2048, False): Tile(64, 256, 1, 8),
+    ("add", 1, 8192, False): Tile(8, 1024, 3, 4),
+    ("head", 1, 2048, False): Tile(16, 512, 3, 4),
+    ("qkv", 16, 2048, False): Tile(64, 256, 3, 4),
+    ("add", 16, 2048, False): Tile(16, 256, 5, 2),
+    ("gate_up", 16, 2048, False): Tile(64, 64, 5, 4),
+    ("add", 16, 8192, False): Tile(16, 256, 5, 2),
     # 135 million
-    ("qkv", 1, 576): Tile(8, 1024, 1, 4),
-    ("add", 1, 576): Tile(8, 1024, 1, 8),
-    ("gate_up", 1, 576): Tile(4, 1024, 1, 4),
-    ("add", 1, 1536): Tile(8, 512, 4, 8),
-    ("head", 1, 576): Tile(64, 128, 1, 4),
-    ("qkv", 16, 576): Tile(16, 128, 3, 2),
-    ("add", 16, 576): Tile(16, 128, 5, 2),
-    ("gate_up", 16, 576): Tile(64, 128, 3, 8),
-    ("add", 16, 1536): Tile(16, 256, 5, 2),
+    ("qkv", 1, 576, False): Tile(8, 1024, 1, 4),
+    ("add", 1, 576, False): Tile(8, 1024, 1, 8),
+    ("gate_up", 1, 576, False): Tile(4, 1024, 1, 4),
+    ("add", 1, 1536, False): Tile(8, 512, 4, 8),
+    ("head", 1, 576, False): Tile(64, 128, 1, 4),
+    ("qkv", 16, 576, False): Tile(16, 128, 3, 2),
+    ("add", 16, 576, False): Tile(16, 128, 5, 2),
+    ("gate_up", 16, 576, False): Tile(64, 128, 3, 8),
+    ("add", 16, 1536, False): Tile(16, 256, 5, 2),
 }

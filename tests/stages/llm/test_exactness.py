@@ -12,7 +12,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.errors import StageError
 from stages.llm.buckets import Buckets
+from stages.llm.compute import EagerCompute
+from stages.llm.forward import Forward
+from stages.llm.sampling import Sampling
 from stages.llm.transformers_engine import TransformersEngine
 from tests.stages.llm.tiny import VOCABULARY, ids, tiny
 
@@ -28,7 +32,7 @@ detours = st.lists(
 
 def make_engine(model):
     engine = TransformersEngine(model, CONTEXT, rows=ROWS)
-    engine._compute.buckets = Buckets.even(CONTEXT, 20)  # edges that a test crosses
+    engine.compute.buckets = Buckets.even(CONTEXT, 20)  # edges that a test crosses
     return engine
 
 
@@ -48,11 +52,11 @@ def assert_same_bits(engine, one, other):
     complete(engine, other)
     count = engine.length(one)
     assert engine.length(other) == count
-    caches = [engine._compute._lanes[lane].kv for lane in (one, other)]
+    caches = [engine.compute._lanes[lane].kv for lane in (one, other)]
     for left, right in zip(*(cache.layers for cache in caches), strict=True):
         assert torch.equal(left.keys[:, :, :count], right.keys[:, :, :count])
         assert torch.equal(left.values[:, :, :count], right.values[:, :, :count])
-    scores = [engine._compute._lanes[lane].logits for lane in (one, other)]
+    scores = [engine.compute._lanes[lane].logits for lane in (one, other)]
     assert torch.equal(*scores)
 
 
@@ -91,7 +95,7 @@ def live(engine, lane, start, detours):
     return content, chosen
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(words, detours)
 def test_a_life_leaves_no_trace(engine, start, detours):
     content, chosen = live(engine, LIVED, start, detours)
@@ -106,7 +110,7 @@ def test_a_life_leaves_no_trace(engine, start, detours):
     assert_same_bits(engine, LIVED, ONE_SHOT)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(portions)
 def test_any_portions_are_one_shot(engine, portions):
     whole = [id for part in portions for id in part]
@@ -152,10 +156,10 @@ def test_a_turn_moves_no_memory(engine):
     """What is allocated at the opening is all that a lane ever uses."""
 
     def addresses():
-        state = engine._compute._lanes[LIVED]
+        state = engine.compute._lanes[LIVED]
         layers = [layer.keys.data_ptr() for layer in state.kv.layers]
         layers += [layer.values.data_ptr() for layer in state.kv.layers]
-        return [engine._compute._ids.data_ptr(), engine._compute._positions.data_ptr(), *layers]
+        return [engine.compute._ids.data_ptr(), engine.compute._positions.data_ptr(), *layers]
 
     engine.open(LIVED)
     before = addresses()
@@ -165,3 +169,84 @@ def test_a_turn_moves_no_memory(engine):
             engine.step([LIVED])
         engine.rollback(LIVED, engine.length(LIVED) - 3)
     assert addresses() == before
+
+
+class RunsAhead(EagerCompute):
+    """Begins the step after an id before the id is told, as a GPU does."""
+
+    runs_ahead = True
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._last = {}
+
+    def choose(self, lanes, contents):
+        scores = [self._lanes[lane].scores() for lane in lanes]
+        ids = [int(score.nan_to_num().argmax()) for score in scores]
+        self._last.update(zip(lanes, ids, strict=True))
+
+        def wait():
+            for score in scores:
+                if score.isnan().any():
+                    raise StageError("the scores are not numbers")
+            return ids
+
+        return wait
+
+    def decode(self, lanes, ids, positions, *, cheap):
+        known = [
+            self._last[lane] if id is None else id for lane, id in zip(lanes, ids, strict=True)
+        ]
+        super().decode(lanes, known, positions, cheap=cheap)
+
+
+@settings(max_examples=20, deadline=None)
+@given(words, detours)
+def test_running_ahead_leaves_no_trace(engine, ahead, start, detours):
+    lived = live(ahead, LIVED, start, detours)
+    assert lived == live(engine, LIVED, start, detours)
+    one_shot(ahead, ONE_SHOT, *lived)
+    if ahead._lanes[LIVED].scored and ahead._lanes[ONE_SHOT].scored:
+        assert_same_bits(ahead, LIVED, ONE_SHOT)
+
+
+def test_a_choice_that_is_none_changes_nothing():
+    """The step ahead was begun; the content is as it was, and goes on when asked again."""
+    engine = make_ahead(tiny())
+    engine.open(LIVED)
+    engine.extend(LIVED, ids(1, 2, 3), 0)
+    scores = engine.compute._lanes[LIVED].logits.clone()
+    engine.compute._lanes[LIVED].logits = torch.full_like(scores, math.nan)
+    with pytest.raises(StageError, match="not numbers"):
+        engine.step([LIVED])
+    assert engine.length(LIVED) == 3
+    (id,) = engine.step([LIVED])
+    assert id == int(scores.argmax())
+
+
+def make_ahead(model):
+    compute = RunsAhead(Forward(model), CONTEXT, ROWS, Sampling())
+    compute.buckets = Buckets.even(CONTEXT, 20)
+    return TransformersEngine(model, CONTEXT, compute=compute)
+
+
+@pytest.fixture(scope="module")
+def ahead():
+    return make_ahead(tiny())
+
+
+@pytest.mark.parametrize("full_steps", [0, 2])
+def test_a_reply_is_full_before_it_is_cheap(full_steps):
+    compute = RunsAhead(Forward(tiny()), CONTEXT, ROWS, Sampling())
+    compute.full_steps = full_steps
+    seen = []
+    run = compute.decode
+    compute.decode = lambda *what, cheap: seen.append(cheap) or run(*what, cheap=cheap)
+    engine = TransformersEngine(tiny(), CONTEXT, compute=compute)
+    engine.open(LIVED)
+    for _ in range(2):
+        engine.extend(LIVED, ids(1, 2, 3), engine.length(LIVED))
+        for _ in range(4):
+            engine.step([LIVED])
+    one = [False, False, True, True] if full_steps else [False] * 4
+    assert seen == 2 * one
