@@ -14,6 +14,18 @@ import triton.language as tl
 
 
 @triton.jit
+def _wide(weight):
+    """Weights in float32; those of eight bits by adding to the bits of 1.5 * 2**23.
+
+    The same numbers as a conversion gives, for which a multiprocessor has four to eight times
+    fewer units than for an addition.
+    """
+    if weight.dtype == tl.int8:
+        return (weight.to(tl.int32) + 0x4B400000).to(tl.float32, bitcast=True) - 12582912.0
+    return weight.to(tl.float32)
+
+
+@triton.jit
 def _product(
     x,
     w,
@@ -60,7 +72,7 @@ def _product(
                     value = value * tl.load(gain + at).to(tl.float32)
                 else:
                     value = value * tl.load(gain + at, mask=at < K, other=0).to(tl.float32)
-            wide += weight.to(tl.float32) * value[None, :]
+            wide += _wide(weight) * value[None, :]
         first = tl.arange(0, BLOCK_M) == 0
         total = tl.where(first[None, :], tl.sum(wide, 1)[:, None], 0.0)
         squares = tl.where(first, tl.sum(square), 0.0)
@@ -94,7 +106,7 @@ def _product(
                     scale = tl.load(gain + at, mask=at < K, other=0).to(tl.float32)
                 value = value * scale[:, None]
             total = tl.dot(
-                weight.to(gain.dtype.element_ty),
+                _wide(weight).to(gain.dtype.element_ty),
                 value.to(gain.dtype.element_ty),
                 total,
                 input_precision="ieee",

@@ -53,7 +53,7 @@ def choose_tile(product: str, m: int, k: int, *, narrow: bool) -> Tile:
 
 
 DEFAULTS = {1: Tile(8, 512, 3, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
-NARROW = {1: Tile(8, 1024, 1, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
+NARROW = {1: Tile(8, 512, 1, 4), 16: Tile(32, 128, 5, 4), 64: Tile(32, 64, 4, 4)}
 TABLE: dict[tuple[str, int, int, bool], Tile] = {
     # 8 billion weights
     ("qkv", 1, 4096, False): Tile(16, 512, 3, 4),
@@ -65,6 +65,8 @@ TABLE: dict[tuple[str, int, int, bool], Tile] = {
     ("add", 16, 4096, False): Tile(32, 256, 5, 2),
     ("gate_up", 16, 4096, False): Tile(64, 64, 3, 4),
     ("add", 16, 14_336, False): Tile(16, 256, 5, 2),
+    ("add", 1, 4096, True): Tile(16, 512, 3, 4),
+    ("add", 1, 14_336, True): Tile(16, 512, 3, 4),
     # 1 billion
     ("qkv", 1, 2048, False): Tile(4, 512, 1, 4),
     ("add", 1, 2048, False): Tile(4, 1024, 1, 8),
