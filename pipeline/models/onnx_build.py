@@ -4,8 +4,10 @@ The builder is onnxruntime-genai's. It runs as a program of its own: it holds th
 three times, prints as it goes, and can be killed.
 """
 
+import hashlib
 import json
 import os
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata, util
@@ -23,7 +25,10 @@ Quantization = Literal["none", "int8", "int4"]
 BUILDER = (sys.executable, "-P", "-m", "onnxruntime_genai.models.builder")
 """Program that gets the folder, the precision and the options."""
 
-_OURS = "1"
+PACKER = (sys.executable, "-P", "-m", "pipeline.models.onnx_pack")
+"""Program that gets a model and the folder for one with packed weights."""
+
+_OURS = "2"
 _NEEDED = ("onnxruntime_genai", "onnx_ir", "torch", "transformers")
 _SOURCES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.bin")
 
@@ -45,8 +50,10 @@ _QUIET = {
 }
 
 
-def recipe(quantization: Quantization) -> str:
+def recipe(quantization: Quantization, *, mapped: bool) -> str:
     """The version of what is written here; a build by another one is made again.
+
+    Packed weights are good for one version of ONNX Runtime on one kind of processor.
 
     Raises:
         ModelError: the builder is not installed.
@@ -58,7 +65,8 @@ def recipe(quantization: Quantization) -> str:
         )
     precision, options = _PRECISION[quantization]
     version = metadata.version("onnxruntime-genai")
-    return " ".join((_OURS, version, precision, *options))
+    packed = (metadata.version("onnxruntime"), _processor()) if mapped else ()
+    return " ".join((_OURS, version, precision, *options, *packed))
 
 
 def sources(folder: Path) -> list[Path]:
@@ -72,9 +80,11 @@ def build(
     quantization: Quantization,
     space: Workspace,
     report: Callable[[float], None],
+    *,
+    mapped: bool = False,
     builder: Sequence[str] = BUILDER,
 ) -> None:
-    """Write model.onnx, its weights, the tokenizer and the chat template.
+    """Write model.onnx, its weights, the tokenizer and the chat template, and build.json.
 
     Args:
         folder: config.json, safetensors and tokenizer, as transformers reads them.
@@ -82,18 +92,20 @@ def build(
         quantization: of the weights.
         space: where the builder may leave scratch files.
         report: told how far it is, 0 to 1.
+        mapped: write the weights packed, to be mapped.
         builder: the program.
 
     Raises:
         ModelError: a model that the builder does not know, or no room.
     """
     weights = sum(path.stat().st_size for path in sources(folder))
-    need_room(made, 2 * weights, "the model for ONNX Runtime")
+    need_room(made, (4 if mapped else 2) * weights, "the model for ONNX Runtime")
     report(0.0)
     precision, options = _PRECISION[quantization]
     layers = _layers(folder)
     log = space.folder / "output.txt"
-    status, output = run_watched(
+    _run(
+        folder,
         (
             *builder,
             *("-i", str(folder), "-o", str(made), "-c", str(space.folder / "scratch")),
@@ -101,9 +113,28 @@ def build(
             *("--extra_options", *_COMMON, *options),
         ),
         space,
+        lambda: report(_share(log, layers)),
+    )
+    data = made / "model.onnx.data"
+    size = data.stat().st_size if data.exists() else 0
+    (made / "build.json").write_text(json.dumps({"weights": size}) + "\n")
+    if mapped:
+        packed = space.folder / "packed"
+        packed.mkdir()
+        _run(folder, (*PACKER, str(made / "model.onnx"), str(packed)), space, lambda: report(0.95))
+        for path in packed.iterdir():
+            path.replace(made / path.name)
+
+
+def _run(
+    folder: Path, command: Sequence[str], space: Workspace, report: Callable[[], None]
+) -> None:
+    status, output = run_watched(
+        command,
+        space,
         env={**os.environ, **_QUIET},
-        watch=made,
-        report=lambda _: report(_share(log, layers)),
+        watch=space.folder,
+        report=lambda _: report(),
     )
     if status != 0:
         raise ModelError(
@@ -122,3 +153,13 @@ def _share(log: Path, layers: int) -> float:
     """How far the builder is: reading layers is two thirds of its time, packing the rest."""
     done = log.read_text(errors="replace").count("Reading layer")
     return min(0.1 + 0.5 * done / layers, 0.9)
+
+
+def _processor() -> str:
+    """What tells one kind of processor from another, for those who pack weights for it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # macOS
+        lines = [platform.processor(), platform.machine()]
+    told = sorted({line for line in lines if line.startswith(("flags", "Features", "CPU part"))})
+    return hashlib.sha256("\n".join(told or lines).encode()).hexdigest()[:12]

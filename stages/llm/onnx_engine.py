@@ -220,7 +220,7 @@ class Form:
             model = json.loads(path.read_text())["model"]
             stops = model["eos_token_id"]
             embedding = model["vocab_size"] * model["decoder"]["hidden_size"] * 4
-            weights = (folder / "model.onnx.data").stat().st_size
+            weights = json.loads((folder / "build.json").read_text())["weights"]
             return cls(
                 folder.parent.name,
                 model["context_length"],

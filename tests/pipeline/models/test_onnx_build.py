@@ -39,7 +39,7 @@ def builder(monkeypatch: pytest.MonkeyPatch, root: Path) -> Callable[[str], None
 
     def use(code: str) -> None:
         program = (sys.executable, "-c", code)
-        monkeypatch.setattr("pipeline.models.onnx_build.build.__defaults__", (program,))
+        monkeypatch.setitem(onnx_build.build.__kwdefaults__, "builder", program)
 
     use(BUILD)
     return use
@@ -138,3 +138,18 @@ def test_a_killed_build_leaves_nothing_that_looks_whole(
     assert not list((root / "onnx").rglob("*.onnx"))
     builder(BUILD)
     prepare_onnx(str(source), "none")
+
+
+def test_packed_weights_are_for_one_processor(
+    source: Path, builder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = "import sys; open(sys.argv[2] + '/model.onnx', 'w').write('packed')"
+    monkeypatch.setattr("pipeline.models.onnx_build.PACKER", (sys.executable, "-c", pack))
+    folder = prepare_onnx(str(source), "int4", mapped=True)
+    assert folder.name == "int4-mapped"
+    assert (folder / "model.onnx").read_text() == "packed"
+    builder("raise SystemExit('again')")
+    assert prepare_onnx(str(source), "int4", mapped=True) == folder
+    monkeypatch.setattr("pipeline.models.onnx_build._processor", lambda: "another")
+    with pytest.raises(ModelError, match="again"):
+        prepare_onnx(str(source), "int4", mapped=True)

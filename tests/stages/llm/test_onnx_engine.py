@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ModelError, StageError
+from pipeline.models import prepare_onnx
 from stages.llm.engine import warm_up
 from stages.llm.onnx_engine import load_engine
 from stages.llm.sampling import Sampling
@@ -205,11 +206,24 @@ def test_a_folder_without_a_model_is_refused(tmp_path, tiny_onnx):
     with pytest.raises(ModelError, match=r"genai_config\.json cannot be read"):
         load_engine(tmp_path, context=CONTEXT)
     shutil.copy(tiny_onnx / "genai_config.json", tmp_path)
-    for name in ("model.onnx", "model.onnx.data"):
-        (tmp_path / name).write_bytes(b"none")
+    shutil.copy(tiny_onnx / "build.json", tmp_path)
+    (tmp_path / "model.onnx").write_bytes(b"none")
     with pytest.raises(ModelError, match=r"model\.onnx cannot be loaded") as caught:
         load_engine(tmp_path, context=CONTEXT)
     assert "\n" not in str(caught.value)
+
+
+def test_mapped_weights_say_the_same(engine, tiny_chat, tiny_onnx, monkeypatch):
+    monkeypatch.setenv("VOXRING_CACHE", str(tiny_onnx.parents[2]))
+    plain = tiny_onnx.stat().st_ino
+    folder = prepare_onnx(str(tiny_chat), "none", mapped=True)
+    assert folder.name == "none-mapped"
+    assert tiny_onnx.stat().st_ino == plain
+    mapped = load_engine(folder, context=CONTEXT)
+    assert mapped.read_bytes == engine.read_bytes > 0
+    prompt = list(range(5, 35))
+    assert streamed(mapped, prompt, [9], 8) == streamed(engine, prompt, [9], 8)
+    np.testing.assert_array_equal(mapped.scores(0), engine.scores(0))
 
 
 def test_the_models_own_stop_ids_are_known(engine):
