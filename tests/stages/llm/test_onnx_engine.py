@@ -112,7 +112,7 @@ def test_chance_leaves_none_either(tiny_onnx, prompt, detours):
 @settings(max_examples=20)
 @given(prompts, detours)
 def test_scores_are_right_after_a_rollback(engine, model, prompt, detours):
-    """Those of onnxruntime-genai's generator are not: its issue 2555."""
+    """Those of onnxruntime-genai's generator need not be: its issue 2555."""
     content = wander(engine, prompt, detours)
     with torch.inference_mode():
         expected = model(torch.tensor([content])).logits[0, -1].numpy()
