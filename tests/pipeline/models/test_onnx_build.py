@@ -65,6 +65,18 @@ def test_a_model_is_built_once_for_each_quantization(
     assert list((root / "partial").iterdir()) == []
 
 
+def test_a_hub_model_has_its_own_place(
+    source: Path, builder: Callable[[str], None], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.models.store.cached_hub", lambda name, _: source)
+    folder = prepare_onnx("org/name", "int8")
+    assert folder == root / "onnx" / "org--name" / "int8"
+    (source / "config.json").write_text("{}")  # another revision
+    builder("raise SystemExit('again')")
+    with pytest.raises(ModelError, match="again"):
+        prepare_onnx("org/name", "int8")
+
+
 def test_progress_follows_the_builder(tmp_path: Path) -> None:
     log = tmp_path / "log"
     shares = []
