@@ -50,23 +50,26 @@ _QUIET = {
 }
 
 
-def recipe(quantization: Quantization, *, mapped: bool) -> str:
+def recipe(quantization: Quantization, *, mapped: bool, kept: str) -> str:
     """The version of what is written here; a build by another one is made again.
 
     Packed weights are good for one version of ONNX Runtime on one kind of processor.
 
-    Raises:
-        ModelError: the builder is not installed.
+    Args:
+        quantization: of the weights.
+        mapped: they are packed.
+        kept: of the build that is there, or empty; where no builder is installed, its version of
+            the builder is as good as any.
     """
-    if missing := [name for name in _NEEDED if util.find_spec(name) is None]:
-        raise ModelError(
-            f"the engine 'onnx' cannot build its model: {missing[0]} is not installed",
-            "Run: pip install 'voxring[local]', or set llm.stage to 'transformers'",
-        )
     precision, options = _PRECISION[quantization]
-    version = metadata.version("onnxruntime-genai")
+    version = " ".join(kept.split()[1:2]) if _missing() else metadata.version("onnxruntime-genai")
     packed = (metadata.version("onnxruntime"), _processor()) if mapped else ()
     return " ".join((_OURS, version, precision, *options, *packed))
+
+
+def _missing() -> str:
+    """The first library that building needs and that is not installed; empty: none."""
+    return next((name for name in _NEEDED if util.find_spec(name) is None), "")
 
 
 def sources(folder: Path) -> list[Path]:
@@ -96,8 +99,13 @@ def build(
         builder: the program.
 
     Raises:
-        ModelError: a model that the builder does not know, or no room.
+        ModelError: a model that the builder does not know, no builder, or no room.
     """
+    if missing := _missing():
+        raise ModelError(
+            f"the engine 'onnx' cannot build its model: {missing} is not installed",
+            "Run: pip install 'voxring[local]', or set llm.stage to 'transformers'",
+        )
     weights = sum(path.stat().st_size for path in sources(folder))
     need_room(made, (4 if mapped else 2) * weights, "the model for ONNX Runtime")
     report(0.0)

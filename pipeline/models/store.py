@@ -120,7 +120,7 @@ def prepare_onnx(
     return _made_once(
         place,
         onnx_build.sources(folder),
-        onnx_build.recipe(quantization, mapped=mapped),
+        onnx_build.recipe(quantization, mapped=mapped, kept=read_stamp(place).recipe),
         build,
         remedy=_refetch(reference),
         progress=progress,

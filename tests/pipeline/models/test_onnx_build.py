@@ -115,10 +115,12 @@ def test_what_the_builder_cannot_do_is_one_line(
     assert not list((root / "onnx").rglob("*.onnx"))
 
 
-def test_without_the_builder_the_extra_is_named(
-    source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_builder_a_build_is_used_and_none_is_made(
+    source: Path, builder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = prepare_onnx(str(source), "int8")
     monkeypatch.setattr("pipeline.models.onnx_build._NEEDED", ("no_such_module",))
+    assert prepare_onnx(str(source), "int8") == folder
     with pytest.raises(ModelError, match="no_such_module is not installed") as caught:
         prepare_onnx(str(source), "none")
     assert "voxring[local]" in caught.value.remedy
