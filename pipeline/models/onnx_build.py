@@ -25,10 +25,13 @@ Quantization = Literal["none", "int8", "int4"]
 BUILDER = (sys.executable, "-P", "-m", "onnxruntime_genai.models.builder")
 """Program that gets the folder, the precision and the options."""
 
+SHRINKER = (sys.executable, "-P", "-m", "pipeline.models.onnx_int4")
+"""Program that gets a model and the folder for one with weights of 4 bits."""
+
 PACKER = (sys.executable, "-P", "-m", "pipeline.models.onnx_pack")
 """Program that gets a model and the folder for one with packed weights."""
 
-_OURS = "2"
+_OURS = "3"
 _NEEDED = ("onnxruntime_genai", "onnx_ir", "torch", "transformers")
 _SOURCES = ("*.safetensors", "*.json", "*.jinja", "*.model", "*.bin")
 
@@ -38,7 +41,7 @@ _COMMON = ("prune_lm_head=true", "shared_embeddings=false", "windowed_kv_cache=f
 _PRECISION: Mapping[Quantization, tuple[str, tuple[str, ...]]] = {
     "none": ("fp32", ()),
     "int8": ("int8", ("is_symmetric=false",)),
-    "int4": ("int4", ("is_symmetric=false", "matmul_mixed_precision=last_matmul:int8")),
+    "int4": ("fp32", ()),  # its 4 bits are our own, see onnx_int4
 }
 
 _QUIET = {
@@ -64,7 +67,7 @@ def recipe(quantization: Quantization, *, mapped: bool, kept: str) -> str:
     precision, options = _PRECISION[quantization]
     version = " ".join(kept.split()[1:2]) if _missing() else metadata.version("onnxruntime-genai")
     packed = (metadata.version("onnxruntime"), _processor()) if mapped else ()
-    return " ".join((_OURS, version, precision, *options, *packed))
+    return " ".join((_OURS, version, quantization, precision, *options, *packed))
 
 
 def _missing() -> str:
@@ -123,15 +126,29 @@ def build(
         space,
         lambda: report(_share(log, layers)),
     )
+    if quantization == "int4":
+        _rewrite(folder, SHRINKER, made, space, lambda: report(0.8))
     data = made / "model.onnx.data"
     size = data.stat().st_size if data.exists() else 0
     (made / "build.json").write_text(json.dumps({"weights": size}) + "\n")
     if mapped:
-        packed = space.folder / "packed"
-        packed.mkdir()
-        _run(folder, (*PACKER, str(made / "model.onnx"), str(packed)), space, lambda: report(0.95))
-        for path in packed.iterdir():
-            path.replace(made / path.name)
+        _rewrite(folder, PACKER, made, space, lambda: report(0.95))
+
+
+def _rewrite(
+    folder: Path,
+    program: Sequence[str],
+    made: Path,
+    space: Workspace,
+    report: Callable[[], None],
+) -> None:
+    """Put another model in the place of the one that was made."""
+    out = space.folder / "rewritten"
+    out.mkdir()
+    _run(folder, (*program, str(made / "model.onnx"), str(out)), space, report)
+    for path in out.iterdir():
+        path.replace(made / path.name)
+    out.rmdir()
 
 
 def _run(

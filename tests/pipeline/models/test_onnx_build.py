@@ -46,7 +46,7 @@ def builder(monkeypatch: pytest.MonkeyPatch, root: Path) -> Callable[[str], None
 
 
 def test_a_model_is_built_once_for_each_quantization(
-    source: Path, builder: Callable[[str], None], root: Path
+    source: Path, builder: Callable[[str], None], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, float | None]] = []
     folder = prepare_onnx(str(source), "none", lambda *what: told.append(what))
@@ -59,9 +59,11 @@ def test_a_model_is_built_once_for_each_quantization(
     builder("raise SystemExit('again')")
     assert prepare_onnx(str(source), "none") == folder
     builder(BUILD)
+    shrink = "import sys; open(sys.argv[2] + '/model.onnx', 'w').write('shrunk')"
+    monkeypatch.setattr("pipeline.models.onnx_build.SHRINKER", (sys.executable, "-c", shrink))
     other = prepare_onnx(str(source), "int4")
     assert other == folder.parent / "int4"
-    assert "-p int4 -e cpu" in (other / "model.onnx").read_text()
+    assert (other / "model.onnx").read_text() == "shrunk"
     assert list((root / "partial").iterdir()) == []
 
 
@@ -159,11 +161,11 @@ def test_packed_weights_are_for_one_processor(
 ) -> None:
     pack = "import sys; open(sys.argv[2] + '/model.onnx', 'w').write('packed')"
     monkeypatch.setattr("pipeline.models.onnx_build.PACKER", (sys.executable, "-c", pack))
-    folder = prepare_onnx(str(source), "int4", mapped=True)
-    assert folder.name == "int4-mapped"
+    folder = prepare_onnx(str(source), "int8", mapped=True)
+    assert folder.name == "int8-mapped"
     assert (folder / "model.onnx").read_text() == "packed"
     builder("raise SystemExit('again')")
-    assert prepare_onnx(str(source), "int4", mapped=True) == folder
+    assert prepare_onnx(str(source), "int8", mapped=True) == folder
     monkeypatch.setattr("pipeline.models.onnx_build._processor", lambda: "another")
     with pytest.raises(ModelError, match="again"):
-        prepare_onnx(str(source), "int4", mapped=True)
+        prepare_onnx(str(source), "int8", mapped=True)
