@@ -124,6 +124,7 @@ class LlmConfig(Section):
         model: a bundle, a folder or a hub id of a causal language model.
         dtype: of weights and cache, on a device of PyTorch.
         quantization: of the weights of the stage "onnx"; "none" keeps them exactly.
+        map_weights: the stage "onnx" keeps its weights packed on the disk, and maps them.
         context: tokens that a conversation may hold.
         chunk: rows of the one shape in which given ids are computed, so that the portions in which
             they arrive leave no trace, bit for bit; 0: each portion in a shape of its own.
@@ -142,6 +143,7 @@ class LlmConfig(Section):
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     quantization: Literal["none", "int8", "int4"] = "none"
+    map_weights: bool = False
     context: int = Field(2048, ge=64, le=131_072)
     chunk: int = Field(16, ge=0, le=64)
     system: str = "You are a friendly voice assistant. Answer in one or two short, plain sentences."

@@ -40,7 +40,9 @@ def prepare(config: Config, progress: models.Progress) -> None:
         if key != "llm.model":
             models.resolve(reference, progress)
         elif config.llm.stage == "onnx":
-            models.prepare_onnx(reference, config.llm.quantization, progress)
+            models.prepare_onnx(
+                reference, config.llm.quantization, progress, mapped=config.llm.map_weights
+            )
         else:
             models.prepare_llm(reference, progress)
 

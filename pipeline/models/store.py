@@ -88,7 +88,13 @@ def prepare_llm(reference: str, progress: Progress = silent) -> Path:
     )
 
 
-def prepare_onnx(reference: str, quantization: Quantization, progress: Progress = silent) -> Path:
+def prepare_onnx(
+    reference: str,
+    quantization: Quantization,
+    progress: Progress = silent,
+    *,
+    mapped: bool = False,
+) -> Path:
     """Return the folder of an LLM's model for ONNX Runtime, building it on first use.
 
     It holds tokenizer and chat template too.
@@ -97,21 +103,24 @@ def prepare_onnx(reference: str, quantization: Quantization, progress: Progress 
         reference: as for `prepare_llm`.
         quantization: of the weights.
         progress: told while something takes time.
+        mapped: the weights are packed for this processor, to be mapped from the file.
 
     Raises:
         ModelError: as `prepare_llm`; it cannot be built.
     """
     folder = prepare_llm(reference, progress)
-    place = _builds(reference) / quantization
+    place = _builds(reference) / (f"{quantization}-mapped" if mapped else quantization)
     text = f"building {place.parent.name} for ONNX Runtime (once)"
 
     def build(made: Path, space: Workspace) -> None:
-        onnx_build.build(folder, made, quantization, space, lambda share: progress(text, share))
+        onnx_build.build(
+            folder, made, quantization, space, lambda share: progress(text, share), mapped=mapped
+        )
 
     return _made_once(
         place,
         onnx_build.sources(folder),
-        onnx_build.recipe(quantization),
+        onnx_build.recipe(quantization, mapped=mapped, kept=read_stamp(place).recipe),
         build,
         remedy=_refetch(reference),
         progress=progress,

@@ -32,7 +32,9 @@ class OnnxLlm(Stage):
         from stages.llm.sampling import Sampling
         from stages.llm.template import ChatTemplate
 
-        folder = prepare_onnx(config.model, config.quantization, progress)
+        folder = prepare_onnx(
+            config.model, config.quantization, progress, mapped=config.map_weights
+        )
         progress("loading the language model", None)
         self.engine = load_engine(
             folder,

@@ -3,8 +3,7 @@
 The model is the one that onnxruntime-genai builds, run by onnxruntime itself: a lane's keys and
 values lie in one block that is bound to the graph as input and as output, so a step writes them in
 place, and a rollback is a length. onnxruntime-genai's own generator does that at the same speed,
-but its scores are wrong after a rewind (its issue 2555), and nothing but the best id could be
-trusted then.
+but after a rewind its scores are wrong until something is appended (its issue 2555).
 """
 
 import json
@@ -220,7 +219,7 @@ class Form:
             model = json.loads(path.read_text())["model"]
             stops = model["eos_token_id"]
             embedding = model["vocab_size"] * model["decoder"]["hidden_size"] * 4
-            weights = (folder / "model.onnx.data").stat().st_size
+            weights = json.loads((folder / "build.json").read_text())["weights"]
             return cls(
                 folder.parent.name,
                 model["context_length"],

@@ -39,14 +39,14 @@ def builder(monkeypatch: pytest.MonkeyPatch, root: Path) -> Callable[[str], None
 
     def use(code: str) -> None:
         program = (sys.executable, "-c", code)
-        monkeypatch.setattr("pipeline.models.onnx_build.build.__defaults__", (program,))
+        monkeypatch.setitem(onnx_build.build.__kwdefaults__, "builder", program)
 
     use(BUILD)
     return use
 
 
 def test_a_model_is_built_once_for_each_quantization(
-    source: Path, builder: Callable[[str], None], root: Path
+    source: Path, builder: Callable[[str], None], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, float | None]] = []
     folder = prepare_onnx(str(source), "none", lambda *what: told.append(what))
@@ -59,10 +59,24 @@ def test_a_model_is_built_once_for_each_quantization(
     builder("raise SystemExit('again')")
     assert prepare_onnx(str(source), "none") == folder
     builder(BUILD)
+    shrink = "import sys; open(sys.argv[2] + '/model.onnx', 'w').write('shrunk')"
+    monkeypatch.setattr("pipeline.models.onnx_build.SHRINKER", (sys.executable, "-c", shrink))
     other = prepare_onnx(str(source), "int4")
     assert other == folder.parent / "int4"
-    assert "-p int4 -e cpu" in (other / "model.onnx").read_text()
+    assert (other / "model.onnx").read_text() == "shrunk"
     assert list((root / "partial").iterdir()) == []
+
+
+def test_a_hub_model_has_its_own_place(
+    source: Path, builder: Callable[[str], None], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.models.store.cached_hub", lambda name, _: source)
+    folder = prepare_onnx("org/name", "int8")
+    assert folder == root / "onnx" / "org--name" / "int8"
+    (source / "config.json").write_text("{}")  # another revision
+    builder("raise SystemExit('again')")
+    with pytest.raises(ModelError, match="again"):
+        prepare_onnx("org/name", "int8")
 
 
 def test_progress_follows_the_builder(tmp_path: Path) -> None:
@@ -103,10 +117,12 @@ def test_what_the_builder_cannot_do_is_one_line(
     assert not list((root / "onnx").rglob("*.onnx"))
 
 
-def test_without_the_builder_the_extra_is_named(
-    source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_builder_a_build_is_used_and_none_is_made(
+    source: Path, builder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = prepare_onnx(str(source), "int8")
     monkeypatch.setattr("pipeline.models.onnx_build._NEEDED", ("no_such_module",))
+    assert prepare_onnx(str(source), "int8") == folder
     with pytest.raises(ModelError, match="no_such_module is not installed") as caught:
         prepare_onnx(str(source), "none")
     assert "voxring[local]" in caught.value.remedy
@@ -138,3 +154,18 @@ def test_a_killed_build_leaves_nothing_that_looks_whole(
     assert not list((root / "onnx").rglob("*.onnx"))
     builder(BUILD)
     prepare_onnx(str(source), "none")
+
+
+def test_packed_weights_are_for_one_processor(
+    source: Path, builder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pack = "import sys; open(sys.argv[2] + '/model.onnx', 'w').write('packed')"
+    monkeypatch.setattr("pipeline.models.onnx_build.PACKER", (sys.executable, "-c", pack))
+    folder = prepare_onnx(str(source), "int8", mapped=True)
+    assert folder.name == "int8-mapped"
+    assert (folder / "model.onnx").read_text() == "packed"
+    builder("raise SystemExit('again')")
+    assert prepare_onnx(str(source), "int8", mapped=True) == folder
+    monkeypatch.setattr("pipeline.models.onnx_build._processor", lambda: "another")
+    with pytest.raises(ModelError, match="again"):
+        prepare_onnx(str(source), "int8", mapped=True)

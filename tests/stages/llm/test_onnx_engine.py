@@ -2,10 +2,12 @@
 
 import math
 import shutil
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import onnx_ir
 import pytest
 import torch
 import transformers
@@ -13,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ModelError, StageError
+from pipeline.models import prepare_onnx
+from pipeline.models.onnx_int4 import convert, four_bits
 from stages.llm.engine import warm_up
 from stages.llm.onnx_engine import load_engine
 from stages.llm.sampling import Sampling
@@ -111,7 +115,7 @@ def test_chance_leaves_none_either(tiny_onnx, prompt, detours):
 @settings(max_examples=20)
 @given(prompts, detours)
 def test_scores_are_right_after_a_rollback(engine, model, prompt, detours):
-    """Those of onnxruntime-genai's generator are not: its issue 2555."""
+    """Those of onnxruntime-genai's generator need not be: its issue 2555."""
     content = wander(engine, prompt, detours)
     with torch.inference_mode():
         expected = model(torch.tensor([content])).logits[0, -1].numpy()
@@ -205,11 +209,57 @@ def test_a_folder_without_a_model_is_refused(tmp_path, tiny_onnx):
     with pytest.raises(ModelError, match=r"genai_config\.json cannot be read"):
         load_engine(tmp_path, context=CONTEXT)
     shutil.copy(tiny_onnx / "genai_config.json", tmp_path)
-    for name in ("model.onnx", "model.onnx.data"):
-        (tmp_path / name).write_bytes(b"none")
+    shutil.copy(tiny_onnx / "build.json", tmp_path)
+    (tmp_path / "model.onnx").write_bytes(b"none")
     with pytest.raises(ModelError, match=r"model\.onnx cannot be loaded") as caught:
         load_engine(tmp_path, context=CONTEXT)
     assert "\n" not in str(caught.value)
+
+
+def test_mapped_weights_say_the_same(engine, tiny_chat, tiny_onnx, monkeypatch):
+    monkeypatch.setenv("VOXRING_CACHE", str(tiny_onnx.parents[2]))
+    plain = tiny_onnx.stat().st_ino
+    folder = prepare_onnx(str(tiny_chat), "none", mapped=True)
+    assert folder.name == "none-mapped"
+    assert tiny_onnx.stat().st_ino == plain
+    mapped = load_engine(folder, context=CONTEXT)
+    assert mapped.read_bytes == engine.read_bytes > 0
+    prompt = list(range(5, 35))
+    assert streamed(mapped, prompt, [9], 8) == streamed(engine, prompt, [9], 8)
+    np.testing.assert_array_equal(mapped.scores(0), engine.scores(0))
+
+
+def test_four_bits_keep_the_values_of_four_bit_weights(tiny_chat, tiny_onnx, tmp_path):
+    """The scores of a model whose weights are those of Q4_1, before and after."""
+
+    def rounded(weight):
+        if weight.shape[0] % 32:
+            return weight  # such a product stays as it is
+        numbers, step, offset = four_bits(weight.T.copy())
+        return (numbers * step[..., None] + offset[..., None]).reshape(weight.T.shape).T
+
+    exact, made = tmp_path / "exact" / "none", tmp_path / "made" / "int4"
+    for folder in (exact, made):
+        shutil.copytree(tiny_onnx, folder)
+    model = onnx_ir.load(exact / "model.onnx")
+    for node in model.graph:
+        value = node.inputs[1] if node.op_type == "MatMul" else None
+        if value is not None and value.const_value is not None and "lm_head" not in node.name:
+            value.const_value = onnx_ir.tensor(rounded(value.const_value.numpy()), name=value.name)
+    onnx_ir.save(model, tmp_path / "model.onnx", external_data="model.onnx.data")
+    for name in ("model.onnx", "model.onnx.data"):
+        (tmp_path / name).replace(exact / name)
+    convert(exact / "model.onnx", made)
+    scores = []
+    for folder in (exact, made):
+        engine = load_engine(folder, context=CONTEXT)
+        engine.open(0)
+        engine.extend(0, ids(*range(5, 35)), 0)
+        scores.append(engine.scores(0).copy())
+    assert np.corrcoef(scores)[0, 1] > 0.999  # activations in 8 bits are what is left
+    graph = onnx_ir.load(made / "model.onnx").graph
+    kinds = Counter(node.op_type for node in graph)
+    assert (kinds["MatMulNBits"], kinds["Add"]) == (2 * 4 + 1, 2 * 4)
 
 
 def test_the_models_own_stop_ids_are_known(engine):
