@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks import llm_exact, llm_ids, llm_lanes, metrics
+from benchmarks import llm_exact, llm_lanes, metrics
 from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
 from benchmarks.random_models import SHAPES, random_model
 from benchmarks.result import Figure, Result, load_now, make_result
@@ -105,6 +105,8 @@ def measure(plan: Plan, quick: bool, progress: Progress) -> Result:
     before, began = load_now(), time.monotonic()
     copy = copy_bandwidth()
     found: dict[str, Figure] = {"copy_tb_per_s": copy / 1e12}
+    from benchmarks import llm_ids  # needs triton, which only comes with CUDA
+
     progress("one id to the GPU and back")
     trips = llm_ids.round_trips(plan.trips)
     found |= {f"round_trip_us.{way}": value for way, value in trips.items()}

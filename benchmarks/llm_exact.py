@@ -51,8 +51,7 @@ def _leaves_trace(engine: Any, dice: random.Random, longest: int) -> bool:
         ids = [id for id, _ in run]
         if chosen:
             for id in ids:
-                _complete(engine, ONE_SHOT)
-                engine._lanes[ONE_SHOT].append(id)
+                engine.append(ONE_SHOT, id)
         else:
             engine.extend(ONE_SHOT, np.array(ids, np.int32), position)
         position += len(ids)

@@ -14,9 +14,10 @@ import triton
 from benchmarks.random_models import SHAPES, random_model
 from benchmarks.sample import median
 from stages.llm.cuda.buffers import Buffers
-from stages.llm.cuda.llama import Layer, Llama
+from stages.llm.cuda.llama import Llama
 from stages.llm.cuda.narrow import narrow
 from stages.llm.cuda.tiles import TABLE, Tile
+from stages.llm.cuda.weights import Layer
 from stages.llm.forward import Forward
 from stages.llm.kv_cache import KvCache
 

@@ -252,4 +252,17 @@ LLM_CUDA = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT, LLM_LOAD, LLM_CUDA)
+LLM_NARROW = Benchmark(
+    "llm_narrow",
+    "How far off are replies whose later ids come from weights of eight bits?",
+    "prompts",
+    (
+        Metric("same_share", "replies with the ids of `generate`"),
+        Metric("ids_before", "ids before a reply parts from that of `generate`, mean"),
+        Metric("best_share", "positions of that reply where the best id is the same"),
+        Metric("kl_mean_nats", "divergence of the chances from the exact ones, mean"),
+        Metric("kl_p99_nats", "the same, 99th percentile"),
+    ),
+)
+
+BENCHMARKS = (RING, IDLE, FIRST_AUDIO, LLM, EXACT, LLM_LOAD, LLM_CUDA, LLM_NARROW)

@@ -143,6 +143,10 @@ class EagerCompute:
             for lane, content in zip(lanes, contents, strict=True)
         ]
 
+    def scores(self, lane: int) -> torch.Tensor:
+        """Of what may follow what was computed last, [vocabulary]."""
+        return self._lanes[lane].scores()
+
     def close(self, lane: int) -> None:
         """See `Compute.close`."""
         self._lanes.pop(lane, None)

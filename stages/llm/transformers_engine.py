@@ -126,6 +126,14 @@ class TransformersEngine:
                 state.computed, state.scored = state.length, True
         return [int(state.ids[state.length - 1]) for state in states]
 
+    def append(self, lane: int, id: int) -> None:
+        """Append and compute an id as if `step` had chosen it; for measurements."""
+        state = self._lanes[lane]
+        if state.lacks_one:
+            self._compute_last([lane])
+        state.append(id)
+        self._compute_last([lane])
+
     @property
     def rows(self) -> int:
         """Ids that are computed at once."""

@@ -20,10 +20,11 @@ from stages.llm.cuda.exchange import (
     fetch_kernel,
     publish_kernel,
 )
-from stages.llm.cuda.llama import Layer, Llama, why_not
+from stages.llm.cuda.llama import Llama, why_not
 from stages.llm.cuda.narrow import narrow
 from stages.llm.cuda.sampler import DeviceSampler
 from stages.llm.cuda.strict import pin
+from stages.llm.cuda.weights import Layer
 from stages.llm.forward import Forward
 from stages.llm.kv_cache import KvCache
 from stages.llm.sampling import Sampling, uniform

@@ -5,7 +5,6 @@ forward of transformers remains for every other model, and is the reference in t
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,13 +20,13 @@ from stages.llm.cuda.linear import (
     residual_kernel,
 )
 from stages.llm.cuda.tiles import choose_tile
+from stages.llm.cuda.weights import Layer, Weight
 from stages.llm.kv_cache import KvCache
 
 FAMILIES = ("llama", "mistral", "qwen2")
 ROPES = ("default", "linear", "llama3", "yarn")  # whose angles do not depend on the length so far
 MANY = 16  # rows from which on a norm is a kernel of its own
 SPLITS = 32  # programs that share the keys of one head at most
-UNLIMITED = 1 << 30
 
 
 def why_not(model: Any) -> str:
@@ -46,32 +45,6 @@ def why_not(model: Any) -> str:
     if model.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return f"its weights are {model.dtype}"
     return ""
-
-
-@dataclass(frozen=True)
-class Weight:
-    """One matrix [out, in], in full or in eight bits with a scale for each of its rows."""
-
-    values: torch.Tensor
-    scale: torch.Tensor | None = None
-
-
-@dataclass(frozen=True)
-class Layer:
-    """The weights of one layer, as views of transformers' parameters."""
-
-    q: Weight
-    k: Weight
-    v: Weight
-    o: Weight
-    gate: Weight
-    up: Weight
-    down: Weight
-    biases: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None
-    o_bias: torch.Tensor | None
-    first_norm: torch.Tensor
-    second_norm: torch.Tensor
-    window: int
 
 
 class Llama:
@@ -108,7 +81,7 @@ class Llama:
         self.embedding = model.get_input_embeddings().weight
         self.head = Weight(model.get_output_embeddings().weight)
         self.norm = model.model.norm.weight
-        self.layers = [_layer(layer, config) for layer in model.model.layers]
+        self.layers = [Layer.of(layer, config) for layer in model.model.layers]
         self.cos, self.sin = _angles(model.model.rotary_emb, kv.capacity)
         most = max(lanes, rows)
         group = self.heads // self.kv_heads
@@ -256,29 +229,6 @@ def _rows(rows: int, group: int) -> int:
 def _or(tensor: torch.Tensor | None, instead: torch.Tensor) -> torch.Tensor:
     """A kernel takes a pointer also where it reads nothing."""
     return instead if tensor is None else tensor
-
-
-def _layer(layer: Any, config: Any) -> Layer:
-    attention, mlp = layer.self_attn, layer.mlp
-    projections = (attention.q_proj, attention.k_proj, attention.v_proj)
-    window = getattr(attention, "sliding_window", None)
-    if config.model_type == "mistral":
-        window = config.sliding_window
-    q, k, v = (Weight(projection.weight) for projection in projections)
-    return Layer(
-        q,
-        k,
-        v,
-        Weight(attention.o_proj.weight),
-        Weight(mlp.gate_proj.weight),
-        Weight(mlp.up_proj.weight),
-        Weight(mlp.down_proj.weight),
-        None if attention.q_proj.bias is None else tuple(p.bias for p in projections),
-        attention.o_proj.bias,
-        layer.input_layernorm.weight,
-        layer.post_attention_layernorm.weight,
-        window or UNLIMITED,
-    )
 
 
 def _angles(rotary: Any, capacity: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from stages.llm.cuda.llama import Layer, Weight
+from stages.llm.cuda.weights import Layer, Weight
 
 
 def narrow(layer: Layer) -> Layer:

@@ -68,8 +68,7 @@ def one_shot(engine, lane, content, chosen):
         values = [id for id, _ in run]
         if was_chosen:
             for id in values:
-                complete(engine, lane)
-                engine._lanes[lane].append(id)
+                engine.append(lane, id)
         else:
             engine.extend(lane, ids(*values), position)
         position += len(values)
