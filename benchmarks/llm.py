@@ -10,6 +10,7 @@ With --ablate: the default way, and the same without one of its techniques at a 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -105,11 +106,9 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
 def started(contestant: Contestant) -> Iterator[subprocess.Popen[str]]:
     """The program of one way to answer, ready.
 
-    Stock has the environment that it would have by itself, ours the one that stages are given.
+    All have the environment that stages are given. Stock would not have it by itself: without, its
+    threads spin, and on a busy machine it takes several times as long.
     """
-    import os
-
-    own = {} if contestant.engine in ("stock", "cached") else environment(contestant.threads)
     with subprocess.Popen(
         [sys.executable, "-m", "benchmarks.llm_contestant", contestant.json],
         stdin=subprocess.PIPE,
@@ -117,7 +116,7 @@ def started(contestant: Contestant) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env={**os.environ, "ORT_DISABLE_TELEMETRY": "1", **own},
+        env={**os.environ, **environment(contestant.threads)},
     ) as program:
         try:
             answered(contestant.name, program)
