@@ -57,6 +57,12 @@ HIGHLIGHTS = (
         ("token_p50_us", "simplequeue_p50_us"),
         "{} µs ({})",
     ),
+    Highlight(
+        "language model, last word to first id: float32, 4 bits, `generate` with the whole prompt",
+        "llm",
+        ("first_ms.onnx-fp32", "first_ms.onnx-int4", "first_ms.stock"),
+        "{} / {} / {} ms",
+    ),
     Highlight("from start to ready, models in the cache", "idle", ("ready_s",), "{} s"),
     Highlight("memory of all programs together (PSS)", "idle", ("memory_mib",), "{} MiB"),
     Highlight(

@@ -51,7 +51,8 @@ class Benchmark:
         Raises:
             KeyError: there is none.
         """
-        return {metric.name: metric for metric in self.metrics}[name.partition(".")[0]]
+        known = {metric.name: metric for metric in self.metrics}
+        return known[name] if name in known else known[name.partition(".")[0]]
 
     def ordered(self, names: Iterable[str]) -> list[str]:
         """Names in the order of `metrics`, each followed by its parts.
@@ -215,4 +216,143 @@ ASR_SWEEP = Benchmark(
     ),
 )
 
-BENCHMARKS = (RING, IDLE, FIRST_AUDIO, ASR, ASR_LONG, ASR_SWEEP)
+LLM = Benchmark(
+    "llm",
+    "How soon after the end of speech does the language model answer?",
+    "rounds",
+    (
+        Metric("first_ms", "from the ids of the last word to the first id of the reply, median"),
+        Metric("fifth_ms", "the same to the fifth, where speech begins"),
+        Metric("first_ratio", "first_ms / that of stock with as many threads (or of `all`)"),
+        Metric("first_ratio.onnx-fp32", "", Bar(0.04)),
+        Metric("first_ratio.onnx-fp32-1t", "", Bar(0.045)),
+        Metric("first_ratio.onnx-int4", "", Bar(0.025)),
+        Metric("first_ratio.transformers", "", Bar(0.10)),
+        Metric("fifth_ratio", "the same of fifth_ms"),
+        Metric("fifth_ratio.onnx-fp32", "", Bar(0.13)),
+        Metric("fifth_ratio.onnx-fp32-1t", "", Bar(0.16)),
+        Metric("fifth_ratio.onnx-int4", "", Bar(0.06)),
+        Metric("fifth_ratio.transformers", "", Bar(0.27)),
+        Metric("cached_ratio_first", "first_ms of onnx-fp32 / of cached", Bar(0.45)),
+        Metric("cached_ratio_fifth", "the same of fifth_ms"),
+        Metric("cpu_ms", "processor time of all cores, to the fifth id"),
+        Metric("same_ids", "1: the five ids are those of the first column's"),
+    ),
+)
+
+EXACT = Benchmark(
+    "exact",
+    "Does each engine say what transformers' `generate` says?",
+    "prompts",
+    (
+        Metric("unexplained", "float32 replies that differ with scores over 1e-4 apart", Bar(0)),
+        Metric("same_share", "replies with the ids of `generate`"),
+        Metric("ids_before", "ids before a reply parts from that of `generate`, mean"),
+        Metric("best_share", "positions of that reply where the best id is the same"),
+        Metric("kl_mean_nats", "divergence of the chances from the exact ones, mean"),
+        Metric("kl_p99_nats", "the same, 99th percentile"),
+    ),
+)
+
+LLM_LOAD = Benchmark(
+    "llm_load",
+    "How long does the language model's program take to be ready, and what does it hold?",
+    "starts, cold and warm",
+    (
+        Metric("warm_ready_s", "from the start of the program, files in the page cache, median"),
+        Metric("cold_ready_s", "the same, files on the disk"),
+        Metric("memory_mib", "PSS after one turn"),
+        Metric("own_mib", "of this, what no file backs"),
+        Metric("disk_mib", "the model's folder in the cache"),
+        Metric("build_s", "to make that folder, once"),
+    ),
+)
+
+_FIRST_BARS = {
+    ("8b", 400): (0.23, 0.28),
+    ("8b", 8000): (0.05, 0.06),
+    ("1b", 400): (0.12, 0.15),
+    ("1b", 8000): (0.04, 0.05),
+    ("135m", 400): (0.15, 0.19),
+}
+
+
+def _first_metrics() -> Iterable[Metric]:
+    for (shape, history), bars in _FIRST_BARS.items():
+        for count, bar in zip((1, 8), bars, strict=True):
+            yield Metric(f"first_ratio.{shape}-{history}-{count}", "", Bar(bar))
+
+
+LLM_CUDA = Benchmark(
+    "llm_cuda",
+    "How soon does a language model on an NVIDIA GPU answer?",
+    "first ids of each kind",
+    (
+        Metric("first_ratio", "first_ms / stock_first_ms, by shape, history and last ids"),
+        *_first_metrics(),
+        Metric("flat_ratio", "first id at 8,000 ids of history / at 400"),
+        *(Metric(f"flat_ratio.{shape}", "", Bar(1.25)) for shape in ("8b", "1b", "135m")),
+        Metric("decode_bandwidth_share", "bytes of weights / time of an id / that of a copy"),
+        Metric("decode_bandwidth_share.8b-400", "", Bar(0.8, upward=True)),
+        Metric("decode_bandwidth_share.1b-400", "", Bar(0.6, upward=True)),
+        Metric("first_ms", "first id, median, by shape, history and ids that arrive last"),
+        Metric("first_p95_ms", "the same, 95th percentile"),
+        Metric("stock_first_ms", "generate with the whole prompt and one new id, median"),
+        Metric("next_ms", "from id to id, one lane"),
+        Metric("stock_next_ms", "the same of generate"),
+        Metric("unequal_steps", "of 256, in which graph and eager differ in any bit", Bar(0)),
+        Metric(
+            "unequal_strict_steps",
+            "of 128 in strict mode, in which a lane differs if another speaks in between",
+            Bar(0),
+        ),
+        Metric("traces", "lives with portions and rollbacks that are not one shot", Bar(0)),
+        Metric("error_ratio", "error against float32 / that of transformers in bf16", Bar(1)),
+        Metric("error_ours", "relative error of the scores against float32"),
+        Metric("error_stock", "the same of transformers"),
+        Metric("greedy_agreement", "prompts whose 32 greedy ids are those of generate, bf16"),
+        Metric("first_divergence_p50", "where the others part, median"),
+        Metric("gap_at_divergence_max", "between the two best scores there, largest"),
+        Metric("allocations", "on the device while first ids were measured", Bar(0)),
+        Metric("lanes_within_60_ms", "1b: most lanes with a first id within 60 ms (95 %)"),
+        Metric("lanes_turns", "1b: turns measured, by lanes"),
+        Metric("lanes_first_p50_ms", "1b: end of an utterance to the first id, by lanes"),
+        Metric("lanes_first_p95_ms", "the same, 95th percentile"),
+        Metric("lanes_next_p99_ms", "from id to id, 99th percentile"),
+        Metric("ablation_first_ms", "1b, 400 ids, the last 8 arrive: first id, one thing changed"),
+        Metric("ablation_next_ms", "the same, next id"),
+        Metric("narrow_next_ms", "next id with weights of eight bits"),
+        Metric("round_trip_us", "one id to the GPU and one back, by way"),
+        Metric("ready_cold_s", "1b: model made, engine ready; nothing compiled before"),
+        Metric("ready_warm_s", "the same, everything compiled", Bar(20)),
+        Metric("copy_tb_per_s", "a large copy on the device, bytes read and written"),
+        Metric("duration_s", "of this benchmark", Bar(480)),
+    ),
+)
+
+LLM_NARROW = Benchmark(
+    "llm_narrow",
+    "How far off are replies whose later ids come from weights of eight bits?",
+    "prompts",
+    (
+        Metric("same_share", "replies with the ids of `generate`"),
+        Metric("ids_before", "ids before a reply parts from that of `generate`, mean"),
+        Metric("best_share", "positions of that reply where the best id is the same"),
+        Metric("kl_mean_nats", "divergence of the chances from the exact ones, mean"),
+        Metric("kl_p99_nats", "the same, 99th percentile"),
+    ),
+)
+
+BENCHMARKS = (
+    RING,
+    IDLE,
+    FIRST_AUDIO,
+    ASR,
+    ASR_LONG,
+    ASR_SWEEP,
+    LLM,
+    EXACT,
+    LLM_LOAD,
+    LLM_CUDA,
+    LLM_NARROW,
+)

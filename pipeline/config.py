@@ -103,29 +103,71 @@ class AsrConfig(Section):
     decode_at_pause: bool = True
 
 
+class CudaConfig(Frozen):
+    """What the language model's engine uses on an NVIDIA GPU; each can be turned off.
+
+    Attributes:
+        graphs: steps are recorded once and launched as a whole.
+        kernels: our own, for models that are built like Llama; else transformers' forward.
+        run_ahead: the step after an id is begun before the id is known here.
+        batch: lanes that speak at the same time are computed together.
+        chunks: of prompts, computed between two ids of a lane that speaks, at most.
+        ids_in: how ids reach the GPU: it reads the host's memory ("mapped"), or they are copied
+            from "pinned" or from "pageable" memory.
+        strict: not one bit changes from run to run or with what other lanes do; no batches.
+        full_steps: ids of a reply that are computed in full, before weights of eight bits take
+            over; 0: all. It changes answers.
+    """
+
+    graphs: bool = True
+    kernels: bool = True
+    run_ahead: bool = True
+    batch: bool = True
+    chunks: int = Field(2, ge=1, le=64)
+    ids_in: Literal["mapped", "pinned", "pageable"] = "mapped"
+    strict: bool = False
+    full_steps: int = Field(0, ge=0)
+
+
 class LlmConfig(Section):
     """Ids to ids.
 
     Attributes:
+        stage: "onnx" runs on a CPU; "transformers" takes more models, and GPUs.
         model: a bundle, a folder or a hub id of a causal language model.
-        dtype: of weights and cache.
+        dtype: of weights and cache, on a device of PyTorch.
+        quantization: of the weights of the stage "onnx"; "none" keeps them exactly.
+        map_weights: the stage "onnx" keeps its weights packed on the disk, and maps them.
         context: tokens that a conversation may hold.
+        chunk: rows of the one shape in which given ids are computed, so that the portions in which
+            they arrive leave no trace, bit for bit; 0: each portion in a shape of its own.
         system: the system prompt.
         max_new_tokens: an answer is cut after so many ids.
-        temperature: 0 is greedy.
-        seed: of the sampling.
+        temperature: 0 always takes the likeliest id; above, chance grows with it.
+        top_p: chance is among the likeliest ids that together have this much of it.
+        top_k: and among so many of the likeliest; 0: any number.
+        min_p: and among those at least this times as likely as the likeliest.
+        repetition_penalty: above 1, ids that the conversation has already become less likely.
+        seed: of chance; the same words with the same seed get the same answer.
     """
 
-    stage: str = "transformers"
+    stage: str = "onnx"
     model: str = "bundle:smollm2-135m-instruct"
     device: str = "cpu"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
+    quantization: Literal["none", "int8", "int4"] = "none"
+    map_weights: bool = False
     context: int = Field(2048, ge=64, le=131_072)
+    chunk: int = Field(16, ge=0, le=64)
     system: str = "You are a friendly voice assistant. Answer in one or two short, plain sentences."
     max_new_tokens: int = Field(60, ge=1, le=4096)
     temperature: float = Field(0.0, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)
+    top_k: int = Field(0, ge=0)
+    min_p: float = Field(0.0, ge=0, le=1)
+    repetition_penalty: float = Field(1.0, gt=0)
     seed: int = Field(0, ge=0)
+    cuda: CudaConfig = CudaConfig()
 
 
 class TtsConfig(Section):

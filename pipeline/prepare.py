@@ -37,8 +37,14 @@ def prepare(config: Config, progress: models.Progress) -> None:
         ModelError: one cannot be had.
     """
     for key, reference in references(config).items():
-        bring = models.prepare_llm if key == "llm.model" else models.resolve
-        bring(reference, progress)
+        if key != "llm.model":
+            models.resolve(reference, progress)
+        elif config.llm.stage == "onnx":
+            models.prepare_onnx(
+                reference, config.llm.quantization, progress, mapped=config.llm.map_weights
+            )
+        else:
+            models.prepare_llm(reference, progress)
 
 
 def main() -> int:

@@ -34,6 +34,7 @@ BUILTIN = {
         "scripted": "stages.asr.scripted:ScriptedAsr",
     },
     "llm": {
+        "onnx": "stages.llm.onnx:OnnxLlm",
         "transformers": "stages.llm.transformers:TransformersLlm",
         "scripted": "stages.llm.scripted:ScriptedLlm",
     },

@@ -15,6 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import ModelError
 from pipeline.models.bundle import ModelFile
@@ -39,10 +40,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What is known of a folder's files, and of the file that they were converted from."""
+    """What is known of a folder's files, and of the files that they were converted from."""
 
     files: dict[str, Seen] = field(default_factory=dict)
-    source: Seen | None = None
+    sources: dict[str, Seen] = field(default_factory=dict)  # by name; none: not converted
     recipe: str = ""  # the version of the conversion's rules
 
     @property
@@ -55,9 +56,7 @@ def read_stamp(folder: Path) -> Stamp:
     """Return the stamp of `folder`; an empty one if it has none, or one that cannot be read."""
     try:
         content = json.loads((folder / _STAMP).read_text())
-        files = {name: Seen(**seen) for name, seen in content["files"].items()}
-        source = content["source"] and Seen(**content["source"])
-        return Stamp(files, source, content["recipe"])
+        return Stamp(_seens(content["files"]), _seens(content["sources"]), content["recipe"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Stamp()
 
@@ -105,22 +104,24 @@ def check(
         write_stamp(folder, replace(stamp, files=fresh))
 
 
-def seal(folder: Path, source: Path, recipe: str) -> None:
-    """Stamp a folder whose files were just made here from `source`, so are right by definition."""
+def seal(folder: Path, sources: Sequence[Path], recipe: str) -> None:
+    """Stamp a folder whose files were just made here from `sources`, so are right by definition."""
     made = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith(_STAMP))
-    files = {path.name: _seen(path.stat(), sha256_of(path)) for path in made}
-    write_stamp(folder, Stamp(files, _seen(source.stat(), sha256_of(source)), recipe))
+    write_stamp(folder, Stamp(_all_seen(made), _all_seen(sources), recipe))
 
 
-def is_from(folder: Path, source: Path, recipe: str) -> bool:
-    """Return whether `folder` was sealed with this recipe and this content of `source`.
+def is_from(folder: Path, sources: Sequence[Path], recipe: str) -> bool:
+    """Return whether `folder` was sealed with this recipe and this content of `sources`.
 
     A source whose time has changed is hashed.
     """
     stamp = read_stamp(folder)
-    if stamp.source is None or stamp.recipe != recipe:
+    if not stamp.sources or stamp.recipe != recipe:
         return False
-    return stamp.source.fits(source.stat()) or stamp.source.sha256 == sha256_of(source)
+    if stamp.sources.keys() != {path.name for path in sources}:
+        return False
+    seens = [(stamp.sources[path.name], path) for path in sources]
+    return all(seen.fits(path.stat()) or seen.sha256 == sha256_of(path) for seen, path in seens)
 
 
 def sha256_of(path: Path, advance: Callable[[int], None] | None = None) -> str:
@@ -132,6 +133,14 @@ def sha256_of(path: Path, advance: Callable[[int], None] | None = None) -> str:
             if advance is not None:
                 advance(len(chunk))
     return digest.hexdigest()
+
+
+def _seens(content: dict[str, dict[str, Any]]) -> dict[str, Seen]:
+    return {name: Seen(**seen) for name, seen in content.items()}
+
+
+def _all_seen(paths: Sequence[Path]) -> dict[str, Seen]:
+    return {path.name: _seen(path.stat(), sha256_of(path)) for path in paths}
 
 
 def _seen(status: os.stat_result, sha256: str) -> Seen:

@@ -2,20 +2,22 @@
 
 import hashlib
 import shutil
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 
 from pipeline.errors import ModelError
-from pipeline.models import gguf
+from pipeline.models import gguf, onnx_build
 from pipeline.models.bundle import Bundle
 from pipeline.models.cache import cache_root, storing
 from pipeline.models.catalogue import catalogue
 from pipeline.models.checksum import check, is_from, read_stamp, seal
 from pipeline.models.fetch import bundle_folder, fetch_bundle
 from pipeline.models.hub import cached_hub, fetch_hub, verify_hub
+from pipeline.models.onnx_build import Quantization
 from pipeline.models.progress import Progress, silent
 from pipeline.models.reference import Reference, Source, parse
-from pipeline.models.workspace import install, locked, workspace
+from pipeline.models.workspace import Workspace, install, locked, workspace
 
 
 class State(Enum):
@@ -76,13 +78,53 @@ def prepare_llm(reference: str, progress: Progress = silent) -> Path:
                 f"{source} holds no language model: expected a config.json or one .gguf file"
             )
         return source
-    place = _conversion(reference, weights)
-    remedy = _refetch(reference)
-    if is_from(place, weights, gguf.RECIPE):
-        check(place, read_stamp(place).model_files, remedy=remedy, progress=progress)
-        return place
-    _convert(weights, place, progress)
-    return place
+    return _made_once(
+        _conversion(reference, weights),
+        [weights],
+        gguf.RECIPE,
+        lambda made, _: gguf.convert(weights, made, progress),
+        remedy=_refetch(reference),
+        progress=progress,
+    )
+
+
+def prepare_onnx(
+    reference: str,
+    quantization: Quantization,
+    progress: Progress = silent,
+    *,
+    mapped: bool = False,
+) -> Path:
+    """Return the folder of an LLM's model for ONNX Runtime, building it on first use.
+
+    It holds tokenizer and chat template too.
+
+    Args:
+        reference: as for `prepare_llm`.
+        quantization: of the weights.
+        progress: told while something takes time.
+        mapped: the weights are packed for this processor, to be mapped from the file.
+
+    Raises:
+        ModelError: as `prepare_llm`; it cannot be built.
+    """
+    folder = prepare_llm(reference, progress)
+    place = _builds(reference) / (f"{quantization}-mapped" if mapped else quantization)
+    text = f"building {place.parent.name} for ONNX Runtime (once)"
+
+    def build(made: Path, space: Workspace) -> None:
+        onnx_build.build(
+            folder, made, quantization, space, lambda share: progress(text, share), mapped=mapped
+        )
+
+    return _made_once(
+        place,
+        onnx_build.sources(folder),
+        onnx_build.recipe(quantization, mapped=mapped, kept=read_stamp(place).recipe),
+        build,
+        remedy=_refetch(reference),
+        progress=progress,
+    )
 
 
 def fetch(reference: str, progress: Progress = silent, *, force: bool = False) -> Path:
@@ -105,9 +147,9 @@ def fetch(reference: str, progress: Progress = silent, *, force: bool = False) -
 
 
 def verify(reference: str, progress: Progress = silent) -> None:
-    """Hash every file of a model in the cache, and of its conversion; fetches nothing.
+    """Hash every file of a model in the cache, and of what was made of it; fetches nothing.
 
-    A path has no checksums: only its conversion is checked, if there is one.
+    A path has no checksums: only what was made of it is checked.
 
     Raises:
         ModelError: not in the cache, or a file differs; names it, both digests and the remedy.
@@ -124,9 +166,12 @@ def verify(reference: str, progress: Progress = silent) -> None:
     elif parsed.source is Source.HUB:
         verify_hub(parsed.name, place, progress)
     weights = _gguf_in(place)
-    if weights is not None and (made := _conversion(reference, weights)).is_dir():
-        files = read_stamp(made).model_files
-        check(made, files, remedy=remedy, progress=progress, full=True)
+    made = sorted(_builds(reference).glob("*"))
+    if weights is not None:
+        made.append(_conversion(reference, weights))
+    for folder in filter(Path.is_dir, made):
+        files = read_stamp(folder).model_files
+        check(folder, files, remedy=remedy, progress=progress, full=True)
 
 
 def state(bundle: Bundle, progress: Progress = silent) -> State:
@@ -187,31 +232,63 @@ def _gguf_in(place: Path) -> Path | None:
 
 def _conversion(reference: str, weights: Path) -> Path:
     """Return where the conversion of `weights` is, or would be."""
+    return cache_root() / "llm" / _called(reference, weights)
+
+
+def _builds(reference: str) -> Path:
+    """Return where the builds of a model for ONNX Runtime are, each in a folder of its own."""
+    return cache_root() / "onnx" / _called(reference, Path(reference).expanduser())
+
+
+def _called(reference: str, path: Path) -> str:
+    """Return a name for what is made of a model: of its own, or of the path where it lies."""
     parsed = _parse(reference)
-    if parsed.source is Source.BUNDLE:
-        return cache_root() / "llm" / parsed.name
-    place = hashlib.sha256(bytes(weights.absolute())).hexdigest()[:12]
-    return cache_root() / "llm" / f"{weights.stem}-{place}"
+    if parsed.source is not Source.PATH:
+        return parsed.name.replace("/", "--")
+    return f"{path.stem}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
 
 
-def _convert(weights: Path, place: Path, progress: Progress) -> None:
+def _made_once(
+    place: Path,
+    sources: Sequence[Path],
+    recipe: str,
+    make: Callable[[Path, Workspace], None],
+    *,
+    remedy: str,
+    progress: Progress,
+) -> Path:
+    """Return a folder of what is made from other files: as it is in the cache, or made now.
+
+    Args:
+        place: where it is, or will be.
+        sources: what it is made from.
+        recipe: the version of how.
+        make: fills an empty folder.
+        remedy: for a damaged one.
+        progress: told while something takes time.
+    """
+    if is_from(place, sources, recipe):
+        check(place, read_stamp(place).model_files, remedy=remedy, progress=progress)
+        return place
     root = cache_root()
+    name = "-".join(place.relative_to(root).parts)
 
     def waiting() -> None:
-        progress(f"waiting: another process converts {weights.stem}", None)
+        progress(f"waiting: another process makes {name}", None)
 
-    with storing(root), locked(root / "locks" / f"llm-{place.name}", waiting):
-        if is_from(place, weights, gguf.RECIPE):  # another process has just converted it
-            return
-        with workspace(root, place.name) as space:
-            made = space.folder / "model"
+    with storing(root), locked(root / "locks" / name, waiting):
+        if is_from(place, sources, recipe):  # another process has just made it
+            return place
+        with workspace(root, name) as space:
+            made = space.folder / place.name
             made.mkdir()
-            gguf.convert(weights, made, progress)
-            seal(made, weights, gguf.RECIPE)
+            make(made, space)
+            seal(made, sources, recipe)
             install(made, place, space)
+    return place
 
 
 def _forget(reference: str, place: Path) -> None:
-    weights = _gguf_in(place)
-    if weights is not None:
+    if (weights := _gguf_in(place)) is not None:
         shutil.rmtree(_conversion(reference, weights), ignore_errors=True)
+    shutil.rmtree(_builds(reference), ignore_errors=True)

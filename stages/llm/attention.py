@@ -1,12 +1,16 @@
-"""Attention over a shared key head without copying it for each of its query heads.
+"""Attention over a static cache, and over a shared key head without copying it.
+
+The mask is made of positions that lie on the device, so that one captured graph serves every
+position of a bucket.
 
 With grouped-query attention several query heads read the same keys. Where a mask is needed,
 transformers' `sdpa` first repeats keys and values for each query head: a copy of the whole history
 in every layer of every prefill. Query heads that share a key head can just as well stand in one
-row, one after the other: [batch, heads, n, size] becomes [batch, key heads, group * n, size], and
+row, one after the other: [lanes, heads, n, size] becomes [lanes, key heads, group * n, size], and
 the mask is repeated instead, which is small. The same products and sums, so the same numbers.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,8 +29,36 @@ def register() -> str:
         The name to load a model with.
     """
     AttentionInterface.register(NAME, _attend)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
+    AttentionMaskInterface.register(NAME, _mask)
     return NAME
+
+
+def _mask(*, q_offset: int | torch.Tensor, **options: Any) -> torch.Tensor | None:
+    """A forward's mask; over a cache of ours, whose offset is a tensor, made on the device."""
+    if isinstance(q_offset, torch.Tensor):
+        return _placed_mask(
+            options["mask_function"], q_offset, options["q_length"], options["kv_length"]
+        )
+    return sdpa_mask(q_offset=q_offset, **options)
+
+
+def _placed_mask(
+    rule: Callable[..., torch.Tensor], first: torch.Tensor, rows: int, keys: int
+) -> torch.Tensor:
+    """Who sees whom, by the model's own rule (causal, sliding, chunked).
+
+    Args:
+        rule: of lane, head, query position and key position, all broadcast together.
+        first: int64 [lanes, 1], position of each lane's first row.
+
+    Returns:
+        bool [lanes, 1, rows, keys].
+    """
+    device = first.device
+    queries = first[:, None, :, None] + torch.arange(rows, device=device)[:, None]
+    lanes = torch.arange(len(first), device=device)[:, None, None, None]
+    seen = rule(lanes, torch.zeros_like(lanes), queries, torch.arange(keys, device=device))
+    return seen.expand(len(first), 1, rows, keys)
 
 
 def _attend(
@@ -42,24 +74,24 @@ def _attend(
     """Attention of one layer.
 
     Args:
-        query: [1, heads, n, size].
-        key: [1, key heads, m, size].
-        attention_mask: [1, 1, n, m], or none if every query sees every key or n = m.
+        query: [lanes, heads, n, size].
+        key: [lanes, key heads, m, size].
+        attention_mask: [lanes, 1, n, m], or none if every query sees every key or n = m.
 
     Returns:
-        [1, n, heads, size].
+        [lanes, n, heads, size].
     """
-    batch, heads, n, size = query.shape
+    lanes, heads, n, size = query.shape
     group = heads // key.shape[1]
     if group == 1 or (attention_mask is None and n > 1) or options.get("position_bias") is not None:
         return sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout, scaling, **options
         )
     out = scaled_dot_product_attention(
-        query.reshape(batch, key.shape[1], group * n, size),
+        query.reshape(lanes, key.shape[1], group * n, size),
         key,
         value,
         attn_mask=None if attention_mask is None else attention_mask.repeat(1, 1, group, 1),
         scale=scaling,
     )
-    return out.reshape(batch, heads, n, -1).transpose(1, 2).contiguous(), None
+    return out.reshape(lanes, heads, n, -1).transpose(1, 2).contiguous(), None

@@ -22,7 +22,7 @@ class Conversation:
 
     Args:
         engine: any engine.
-        lane: opened here.
+        lane: its number in the engine, where it is opened here.
         pieces: the form of the conversation.
         limit: a reply is cut after so many ids.
 
@@ -38,7 +38,7 @@ class Conversation:
 
     def __init__(self, engine: Engine, lane: int, pieces: Pieces, limit: int) -> None:
         self._engine = engine
-        self._lane = lane
+        self.lane = lane
         self._pieces = pieces
         self._limit = limit
         self.turn: int | None = None
@@ -54,7 +54,7 @@ class Conversation:
     @property
     def behind(self) -> bool:
         """The engine has not computed all of `ids` yet."""
-        return self._engine.length(self._lane) < len(self.ids)
+        return self._engine.length(self.lane) < len(self.ids)
 
     @property
     def reply(self) -> list[int]:
@@ -75,7 +75,7 @@ class Conversation:
         if self.turn is not None:
             raise StageError("the system prompt can only be set before the first turn")
         self._start_over(pieces.opening)
-        self._engine.rollback(self._lane, 0)
+        self._engine.rollback(self.lane, 0)
         self._pieces = pieces
 
     def begin(self, turn: int, heard: int) -> None:
@@ -113,7 +113,7 @@ class Conversation:
         self._make_room(len(ids) + len(self._pieces.ask) + 1)
         self._require_room(len(ids) + len(self._pieces.ask) + 1)
         if at_once and not self.behind and len(ids) <= CHUNK:
-            self._engine.extend(self._lane, ids, len(self.ids))
+            self._engine.extend(self.lane, ids, len(self.ids))
         self.ids += ids.tolist()
         self._end = len(self.ids)
 
@@ -151,15 +151,15 @@ class Conversation:
         """Generate no further; `begin` decides what stays of the answer."""
         self.answering = False
 
-    def catch_up(self) -> None:
-        """Compute the next piece of what the engine lacks.
+    def catch_up(self, most: int = CHUNK) -> None:
+        """Compute the next piece of what the engine lacks, at most so many ids.
 
         Raises:
             StageError: the engine refuses it.
         """
-        done = self._engine.length(self._lane)
-        piece = np.array(self.ids[done : done + CHUNK], np.int32)
-        self._engine.extend(self._lane, piece, done)
+        done = self._engine.length(self.lane)
+        piece = np.array(self.ids[done : done + most], np.int32)
+        self._engine.extend(self.lane, piece, done)
 
     def step(self) -> int | None:
         """Generate the answer's next id; none, and `answering` is over, if it ends without one.
@@ -167,9 +167,13 @@ class Conversation:
         Raises:
             StageError: the engine cannot.
         """
-        (id,) = self._engine.step([self._lane])
+        (id,) = self._engine.step([self.lane])
+        return self.accept(id)
+
+    def accept(self, id: int) -> int | None:
+        """Take the id that the engine chose for this lane; none if it ends the answer."""
         if id in self._pieces.stops:
-            self._engine.rollback(self._lane, len(self.ids))
+            self._engine.rollback(self.lane, len(self.ids))
             self.answering = False
             return None
         self.ids.append(id)
@@ -205,7 +209,7 @@ class Conversation:
 
     def close(self) -> None:
         """Forget everything."""
-        self._engine.close(self._lane)
+        self._engine.close(self.lane)
 
     def _start_over(self, opening: tuple[int, ...]) -> None:
         needed = len(opening) + len(self._pieces.ask) + 2
@@ -228,8 +232,8 @@ class Conversation:
     def _cut(self, position: int) -> None:
         """Nothing from here on was ever said."""
         del self.ids[position:]
-        if self._engine.length(self._lane) > position:
-            self._engine.rollback(self._lane, position)
+        if self._engine.length(self.lane) > position:
+            self._engine.rollback(self.lane, position)
 
     def _drop_answer(self) -> None:
         """There is no answer to the current words; the caller cuts its ids."""
@@ -249,8 +253,8 @@ class Conversation:
         del self.ids[opening:start]
         self._starts = [s - shift for s in self._starts if s >= start]
         self._base, self._end = self._base - shift, self._end - shift
-        if self._engine.length(self._lane) > opening:
-            self._engine.rollback(self._lane, opening)
+        if self._engine.length(self.lane) > opening:
+            self._engine.rollback(self.lane, opening)
 
     def _require_room(self, count: int) -> None:
         if len(self.ids) + count > self._engine.context:

@@ -1,8 +1,9 @@
-"""The keys and values of one lane: preallocated, contiguous, rolled back by a length.
+"""The keys and values of lanes: preallocated, contiguous, rolled back by a length.
 
-transformers' own caches grow by concatenation (a copy of everything per step) or read all of their
-capacity through a mask. This one writes in place and hands attention a view of what is filled. It
-asks of transformers' base classes no more than that they call `update`, `get_mask_sizes` and
+transformers' own caches grow by concatenation (a copy of everything per step) or hold one batch of
+sequences that advance together. Here every lane has a slot of fixed memory; a computation says
+which slots and positions it writes, and attention gets a view of the bucket. It asks of
+transformers' base classes no more than that they call `update`, `get_mask_sizes` and
 `get_seq_length`: everything else there has moved between versions.
 """
 
@@ -14,69 +15,94 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 class KvCache:
-    """The cache of one lane.
+    """The cache of some lanes.
+
+    Nothing here knows how much is filled: what lies behind a lane's length is void, is hidden by
+    the mask, and is written over.
 
     Args:
         shapes: (heads, head size of keys, head size of values) of each layer.
-        context: how many positions to allocate.
+        slots: lanes that it has memory for.
+        capacity: positions of each.
 
     Attributes:
-        length: positions that are filled; assign a smaller one to roll back.
         cache: what a transformers model takes as its cache.
     """
 
     def __init__(
         self,
         shapes: Sequence[tuple[int, int, int]],
-        context: int,
+        slots: int,
+        capacity: int,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        self.length = 0
-        self.context = context
-        self.cache = Cache(layers=[_Layer(self, shape, dtype, device) for shape in shapes])
+        self.capacity = capacity
+        self.slots: torch.Tensor | None = None
+        self.positions = torch.zeros(1, 1, dtype=torch.int64)
+        self.bucket = capacity
+        self.layers = [_Layer(self, shape, slots, dtype, device) for shape in shapes]
+        self.cache = Cache(layers=list(self.layers))
+
+    def aim(self, slots: torch.Tensor | None, positions: torch.Tensor, bucket: int) -> None:
+        """Say what the next forward writes and reads.
+
+        Args:
+            slots: int64 [lanes]; none: the first one, which is then read without a copy.
+            positions: int64 [lanes, rows], of each row.
+            bucket: positions that attention reads, from 0.
+        """
+        self.slots, self.positions, self.bucket = slots, positions, bucket
 
 
 class _Layer(CacheLayerMixin):  # type: ignore[no-untyped-call]
-    """Keys and values of one layer: [1, heads, context, head size]."""
+    """Keys and values of one layer: [slots, heads, capacity, head size]."""
 
     is_sliding = False  # a sliding layer keeps all of its keys here, and its mask hides the old
 
     def __init__(
         self,
-        lane: KvCache,
+        kv: KvCache,
         shape: tuple[int, int, int],
+        slots: int,
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         heads, key_size, value_size = shape
-        self._lane = lane
-        self._keys = torch.empty(1, heads, lane.context, key_size, dtype=dtype, device=device)
-        self._values = torch.empty(1, heads, lane.context, value_size, dtype=dtype, device=device)
-        self.keys, self.values, self.is_initialized = self._keys, self._values, True
+        self._kv = kv
+        # Zeros, because a masked key has no weight, but nothing times NaN is still NaN.
+        room = (slots, heads, kv.capacity)
+        self.keys: torch.Tensor = torch.zeros(*room, key_size, dtype=dtype, device=device)
+        self.values: torch.Tensor = torch.zeros(*room, value_size, dtype=dtype, device=device)
+        self.is_initialized = True
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write behind what is filled; the length moves when the whole forward has succeeded."""
-        start = self._lane.length
-        stop = start + key_states.shape[-2]
-        self._keys[:, :, start:stop] = key_states
-        self._values[:, :, start:stop] = value_states
-        return self._keys[:, :, :stop], self._values[:, :, :stop]
+        """Write where the forward is aimed; what is beyond the ids given is written in vain."""
+        return self._write(self.keys, key_states), self._write(self.values, value_states)
 
-    def get_seq_length(self) -> int:
-        """Positions before the ids of this forward."""
-        return self._lane.length
+    def _write(self, memory: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """Put states [lanes, heads, rows, size] into a memory; the bucket of those lanes."""
+        kv = self._kv
+        if kv.slots is None:
+            memory.index_copy_(2, kv.positions[0], states)
+            return memory[:1, :, : kv.bucket]
+        memory[kv.slots[:, None], :, kv.positions] = states.transpose(1, 2)
+        return memory[:, :, : kv.bucket].index_select(0, kv.slots)
+
+    def get_seq_length(self) -> torch.Tensor:  # type: ignore[override]
+        """Position of each lane's first row, int64 [lanes, 1]; `attention.mask` gets it."""
+        return self._kv.positions[:, :1]
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         """Length and offset of the keys that attention is given."""
-        return self._lane.length + query_length, 0
+        return self._kv.bucket, 0
 
     def get_max_length(self) -> int:
         """Positions allocated."""
-        return self._lane.context
+        return self._kv.capacity
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Nothing: the memory is there from the start."""

@@ -8,10 +8,11 @@ from pipeline.errors import VoxringError
 from ringbuf import Kind, TokenRun
 from stages.event import Event
 from stages.lane import Lane, is_newer
-from stages.llm.conversation import Conversation
+from stages.llm.conversation import CHUNK, Conversation
 from stages.llm.heard import PATIENCE_NS, heard_ids
 from stages.llm.pieces import Pieces
 from stages.llm.reply import Reply
+from stages.llm.schedule import Need
 from stages.messages import CaptionKind
 from stages.stage import Session
 
@@ -71,19 +72,45 @@ class LlmSession(Session):
 
     def step(self) -> None:
         """Hear what came, then one piece of work: a part of the prompt, or one id."""
+        self.listen()
+        match self.need:
+            case Need.SPEAK:
+                if self.may_speak():
+                    self.say(self.conversation.step())
+            case None:
+                pass
+            case _:
+                self.compute()
+        self.save()
+
+    def listen(self, *, at_once: bool = True) -> None:
+        """Hear what came.
+
+        Args:
+            at_once: words are computed here, if nothing is behind; else `need` tells of them.
+        """
         self.due = None
         self._configure()
         self._remember()
         self._drop_stale()
         if self._reply:
             self._reply.flush()
-        self._listen()
-        if self.conversation.behind:
-            self.conversation.catch_up()
-            self.due = 0
-        elif self.conversation.answering:
-            self._speak()
-        self._save()
+        self._listen(at_once=at_once)
+
+    @property
+    def need(self) -> Need | None:
+        """What this lane waits for; none: nothing."""
+        conversation = self.conversation
+        if not conversation.behind:
+            return Need.SPEAK if conversation.answering else None
+        if conversation.answering:
+            return Need.ANSWER
+        return Need.HISTORY if conversation.turn is None else Need.WORDS
+
+    def compute(self, most: int = CHUNK) -> None:
+        """Compute at most so many ids of what is behind."""
+        self.conversation.catch_up(most)
+        self.due = 0
 
     def fail(self, error: Exception) -> None:
         """The turn is lost: what was said of its answer stands, else its words are forgotten."""
@@ -95,9 +122,9 @@ class LlmSession(Session):
         if self._reply and not self._reply.closed:
             self._reply.close(Kind.FAILED)
         self.due = 0 if len(self.lane.heard) else None
-        self._save()
+        self.save()
 
-    def _save(self) -> None:
+    def save(self) -> None:
         """Keep the conversation where it outlives this program."""
         state = self.conversation.state()
         if state != self._saved:
@@ -132,7 +159,7 @@ class LlmSession(Session):
             self.conversation.halt()
             self._reply = None
 
-    def _listen(self) -> None:
+    def _listen(self, *, at_once: bool) -> None:
         """Take the runs in order, as far as what they ask for can be done now."""
         with self.lane.heard.read() as batch:
             runs = list(batch.runs())
@@ -145,7 +172,7 @@ class LlmSession(Session):
                 taken += len(run.ids)
                 batch.consume(taken)
                 # Words with something behind them wait for it, and share one forward with it.
-                self._take(run, at_once=run is runs[-1])
+                self._take(run, at_once=at_once and run is runs[-1])
 
     def _begins(self, run: TokenRun) -> bool:
         """Whether these are the first words of a new turn."""
@@ -214,12 +241,12 @@ class LlmSession(Session):
         self._reply = Reply(self.lane, run.turn, run.answer, self.now)
         self._reply.close(kind)
 
-    def _speak(self) -> None:
-        """Publish one id, and the end behind the last one."""
+    def may_speak(self) -> bool:
+        """Whether the next id of the answer can be chosen and published now."""
         reply, conversation = self._reply, self.conversation
         assert reply
         if not reply.flush():
-            return  # this lane is woken when the voice has read some
+            return False  # this lane is woken when the voice has read some
         if not self._prompted:
             self._prompted = True
             self._next_id = self.now() + self._pace.first_ns
@@ -229,9 +256,14 @@ class LlmSession(Session):
             )
         if self.now() < self._next_id:
             self.due = self._next_id
-            return
+            return False
         self._next_id += self._pace.next_ns
-        id = conversation.step()
+        return True
+
+    def say(self, id: int | None) -> None:
+        """Publish one id, if there is one, and the end behind the last one."""
+        reply, conversation = self._reply, self.conversation
+        assert reply
         if id is not None:
             reply.put(id)
         if conversation.answering:

@@ -1,11 +1,14 @@
 """A language model of transformers as a stage: one model, a conversation per lane."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 from stages.lane import Lane
 from stages.llm.conversation import Conversation
+from stages.llm.schedule import Schedule
 from stages.llm.session import LlmSession
-from stages.stage import Stage
+from stages.llm.together import Together
+from stages.stage import Session, Stage
 
 
 class TransformersLlm(Stage):
@@ -32,12 +35,17 @@ class TransformersLlm(Stage):
             dtype=config.dtype,
             device=config.device,
             threads=self.host.threads,
-            sampling=Sampling(config.temperature, config.top_p, config.seed),
+            sampling=Sampling.of(config),
+            rows=config.chunk,
+            lanes=self.host.config.pipeline.lanes,
+            switches=config.cuda,
+            progress=progress,
         )
         self.template = ChatTemplate.load(folder, self.engine.stops)
         self.vocabulary = Vocabulary.load(folder)
         progress("warming up the language model", None)
         warm_up(self.engine)
+        self._together = Together(self.engine, self.engine.rows, Schedule(config.cuda.chunks))
 
     def open(self, lane: Lane) -> LlmSession:
         """A new conversation, with the configuration's system prompt."""
@@ -45,6 +53,15 @@ class TransformersLlm(Stage):
         pieces = self.template.pieces(config.system)
         conversation = Conversation(self.engine, lane.number, pieces, config.max_new_tokens)
         return LlmSession(lane, conversation, self.template.pieces, self._blank, self.host.now)
+
+    def step(
+        self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]
+    ) -> None:
+        """On a GPU all lanes that speak are computed together; on a CPU they take turns."""
+        if self.engine.is_batched:
+            self._together.step(cast("Sequence[LlmSession]", sessions), failed)
+        else:
+            super().step(sessions, failed)
 
     def _blank(self, ids: Sequence[int]) -> bool:
         return not self.vocabulary.decode(ids).strip()

@@ -1,7 +1,7 @@
 """Any causal language model that transformers loads, as an engine; its weights stay untouched."""
 
-import inspect
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,73 +11,88 @@ import transformers
 from numpy.typing import NDArray
 from transformers.utils import logging as transformers_logging
 
+from pipeline.config import CudaConfig
 from pipeline.errors import ModelError, StageError
 from stages.llm.attention import register
-from stages.llm.kv_cache import KvCache
-from stages.llm.sampling import Sampler, Sampling
+from stages.llm.compute import Compute, EagerCompute, Progress
+from stages.llm.forward import Forward
+from stages.llm.sampling import Sampling
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+ROWS = 16  # of the chunk step: a word and a template's suffix fit, and on a GPU it costs as one row
 
 
 class TransformersEngine:
     """The engine contract over a transformers model.
 
+    What a lane's cache holds is a function of its ids and of who wrote them: ids that were given
+    are computed by the chunk step, ids that were chosen by the decode step, each in one shape.
+    Thus portions, rollbacks and answers that were prepared in vain leave no trace, bit for bit.
+
     Args:
         model: a causal language model of transformers, in evaluation mode.
         context: ids that each lane can hold.
         sampling: how ids are chosen.
+        rows: of the chunk step; 0: a shape for each portion (sooner on a CPU, without the promise
+            above).
+        compute: what computes; by default that of a CPU.
 
     Raises:
         ModelError: the model cannot hold that many ids, or keeps no keys that can be rolled back.
     """
 
-    def __init__(self, model: Any, context: int, sampling: Sampling | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        context: int,
+        sampling: Sampling | None = None,
+        *,
+        rows: int = ROWS,
+        compute: Compute | None = None,
+    ) -> None:
+        self.model = model
+        self._forward = Forward(model)
         longest = getattr(model.config, "max_position_embeddings", context)
         if context > longest:
             raise ModelError(
-                f"{_name(model)} can hold {longest} ids, llm.context asks for {context}",
+                f"{self._forward.name} can hold {longest} ids, llm.context asks for {context}",
                 f"Set llm.context to at most {longest}",
             )
         self.context = context
-        self._model = model
-        self._sampling = sampling or Sampling()
-        self._vocabulary = int(model.get_input_embeddings().num_embeddings)
-        # Renamed in transformers 5.2x; a model with code of its own may keep the old name.
-        parameters = inspect.signature(model.forward).parameters
-        self._cache_argument = "cache" if "cache" in parameters else "past_key_values"
-        self._shapes = self._layer_shapes()
+        self.compute: Compute = compute or EagerCompute(
+            self._forward, context, rows, sampling or Sampling()
+        )
         self._lanes: dict[int, _Lane] = {}
 
     def open(self, lane: int) -> None:
         """See `Engine.open`."""
-        try:
-            kv = KvCache(self._shapes, self.context, self._model.dtype, self._model.device)
-        except RuntimeError as error:  # torch has no narrower name for it on a CPU
-            raise StageError(
-                f"no memory for the cache of lane {lane} ({self.context} ids): {error}",
-                "Lower llm.context or the number of lanes",
-            ) from error
-        self._lanes[lane] = _Lane(kv, Sampler(self._sampling, self._model.device))
+        self.compute.open(lane)
+        self._lanes[lane] = _Lane.of(self.context)
 
     def extend(self, lane: int, ids: NDArray[np.int32], position: int) -> None:
-        """See `Engine.extend`. The model's input is `ids` as it lies in memory."""
+        """See `Engine.extend`."""
         state = self._lanes[lane]
         stop = position + len(ids)
         if position != state.length:
             raise ValueError(f"ids for position {position} of a lane that holds {state.length}")
         if stop > self.context:
             raise StageError(f"{stop} ids do not fit in a context of {self.context}")
-        if ids.min() < 0 or ids.max() >= self._vocabulary:
+        known = self._forward.vocabulary
+        if ids.min() < 0 or ids.max() >= known:
             raise StageError(
                 f"ids from {ids.min()} to {ids.max()}, but the language model knows "
-                f"0 to {self._vocabulary - 1}: its tokenizer is not the one that wrote them"
+                f"0 to {known - 1}: its tokenizer is not the one that wrote them"
             )
-        given = torch.from_numpy(ids)
-        state.ids[position:stop] = given
-        # An id that `step` chose is computed with what follows it.
-        fresh = given if state.kv.length == position else state.ids[state.kv.length : stop]
-        state.logits = self._forward(state.kv, fresh)
-        state.length = stop
+        if state.computed < state.length:
+            self._compute_last([lane])
+        state.ids[position:stop] = ids
+        state.chosen[position:stop] = False
+        state.scored = False
+        for piece in self.compute.buckets.pieces(position, stop, self.compute.rows):
+            end = piece.start + piece.count
+            self.compute.chunk(lane, state.ids[piece.start : end], piece)
+        state.length = state.computed = stop
+        state.scored = True
 
     def rollback(self, lane: int, position: int) -> None:
         """See `Engine.rollback`."""
@@ -85,17 +100,54 @@ class TransformersEngine:
         if not 0 <= position <= state.length:
             raise ValueError(f"rollback to {position} of a lane that holds {state.length}")
         state.length = position
-        if position < state.kv.length:
-            state.kv.length, state.logits = position, None
+        if position < state.computed:
+            state.computed, state.scored = position, False
 
     def step(self, lanes: Sequence[int]) -> list[int]:
-        """See `Engine.step`. On a CPU the lanes take turns: a batch would save nothing."""
-        return [self._step(self._lanes[lane]) for lane in lanes]
+        """See `Engine.step`."""
+        states = [self._lanes[lane] for lane in lanes]
+        for state in states:
+            if not 0 < state.length < self.context:
+                raise StageError(
+                    f"no next id for {state.length} ids in a context of {self.context}"
+                )
+            if state.computed == state.length and not state.scored:
+                state.computed -= 1  # after a rollback the last id must be asked once more
+        self._compute_last([ln for ln, st in zip(lanes, states, strict=True) if st.lacks_one])
+        choice = self.compute.choose(lanes, [state.content for state in states])
+        if self.compute.runs_ahead:
+            self._decode(lanes, [None] * len(lanes), [state.length for state in states])
+        for state in states:
+            # Until the choice is known to be one, nothing has happened.
+            state.scored = not self.compute.runs_ahead
+        for state, id in zip(states, choice(), strict=True):
+            state.append(id)
+            if self.compute.runs_ahead:
+                state.computed, state.scored = state.length, True
+        return [int(state.ids[state.length - 1]) for state in states]
+
+    def append(self, lane: int, id: int) -> None:
+        """Append and compute an id as if `step` had chosen it; for measurements."""
+        state = self._lanes[lane]
+        if state.lacks_one:
+            self._compute_last([lane])
+        state.append(id)
+        self._compute_last([lane])
+
+    @property
+    def rows(self) -> int:
+        """Ids that are computed at once."""
+        return self.compute.rows
+
+    @property
+    def is_batched(self) -> bool:
+        """Lanes are better computed together than one after the other."""
+        return self.compute.is_batched
 
     @property
     def stops(self) -> frozenset[int]:
         """Ids that end a reply, as the model's generation config has them."""
-        stops = getattr(self._model.generation_config, "eos_token_id", None)
+        stops = getattr(self.model.generation_config, "eos_token_id", None)
         if stops is None:
             return frozenset()
         return frozenset(stops if isinstance(stops, list) else [stops])
@@ -106,72 +158,116 @@ class TransformersEngine:
 
     def close(self, lane: int) -> None:
         """See `Engine.close`."""
-        self._lanes.pop(lane, None)
+        if self._lanes.pop(lane, None):
+            self.compute.close(lane)
 
-    def _step(self, state: "_Lane") -> int:
-        if not 0 < state.length < self.context:
-            raise StageError(f"no next id for {state.length} ids in a context of {self.context}")
-        if state.logits is None and state.kv.length == state.length:
-            state.kv.length -= 1  # after a rollback the last id must be asked once more
-        if state.kv.length < state.length:
-            state.logits = self._forward(state.kv, state.ids[state.kv.length : state.length])
-        assert state.logits is not None
-        id = state.sampler.choose(state.logits)
-        state.ids[state.length] = id
-        state.length += 1
-        return id
-
-    @torch.inference_mode()
-    def _forward(self, kv: KvCache, ids: torch.Tensor) -> torch.Tensor:
-        """Compute ids [n] behind what the cache holds.
-
-        Returns:
-            [vocabulary], the scores of what may follow the last one.
-        """
-        output = self._model(
-            input_ids=ids[None].to(self._model.device),
-            use_cache=True,
-            logits_to_keep=1,
-            **{self._cache_argument: kv.cache},
-        )
-        kv.length += len(ids)
-        logits: torch.Tensor = output.logits[0, -1]
-        return logits
-
-    @torch.inference_mode()
-    def _layer_shapes(self) -> list[tuple[int, int, int]]:
-        """Ask the model itself, since configurations name these sizes in many ways."""
-        one = torch.zeros(1, 1, dtype=torch.int32, device=self._model.device)
-        output = self._model(input_ids=one, use_cache=True)
-        layers = getattr(output.get(self._cache_argument), "layers", [None])
-        if not all(isinstance(getattr(layer, "keys", None), torch.Tensor) for layer in layers):
-            raise ModelError(
-                f"{_name(self._model)} has layers without keys and values, "
-                "which cannot be rolled back when the user goes on",
-                "Choose a language model whose layers are all attention",
+    def _compute_last(self, lanes: Sequence[int]) -> None:
+        """Compute each lane's last id by the step that its kind of id is computed by."""
+        chosen = []
+        for lane in lanes:
+            state = self._lanes[lane]
+            last = state.computed
+            if state.chosen[last]:
+                chosen.append(lane)
+                continue
+            (piece,) = self.compute.buckets.pieces(last, last + 1, self.compute.rows)
+            self.compute.chunk(lane, state.ids[last : last + 1], piece)
+        if chosen:
+            states = [self._lanes[lane] for lane in chosen]
+            self._decode(
+                chosen,
+                [int(state.ids[state.computed]) for state in states],
+                [state.computed for state in states],
             )
-        return [(la.keys.shape[1], la.keys.shape[3], la.values.shape[3]) for la in layers]
+        for lane in lanes:
+            state = self._lanes[lane]
+            state.computed, state.scored = state.computed + 1, True
+
+    def _decode(
+        self, lanes: Sequence[int], ids: Sequence[int | None], positions: Sequence[int]
+    ) -> None:
+        """Compute ids that were chosen: a reply's first in full, later ones perhaps cheaper."""
+        jobs = list(zip(lanes, ids, positions, strict=True))
+        full_steps = self.compute.full_steps
+        for cheap in (False, True):
+            part = [job for job in jobs if self._lanes[job[0]].is_late(job[2], full_steps) is cheap]
+            if part:
+                self.compute.decode(*zip(*part, strict=True), cheap=cheap)
 
 
+@dataclass
 class _Lane:
     """What the engine knows of one lane.
 
     Attributes:
         ids: int32 [context], the content; `length` of it is filled.
-        kv: its cache, which may lack the last id: `step` leaves its choice to the next forward.
-        logits: scores of the id after the cache's last one; none after a rollback.
+        chosen: bool [context]: this id was chosen here, not given.
+        computed: how many of them the cache holds: all, or all but the last.
+        scored: there are scores for what follows the computed ones.
     """
 
-    def __init__(self, kv: KvCache, sampler: Sampler) -> None:
-        self.ids = torch.zeros(kv.context, dtype=torch.int32)
-        self.length = 0
-        self.kv = kv
-        self.logits: torch.Tensor | None = None
-        self.sampler = sampler
+    ids: NDArray[np.int32]
+    chosen: NDArray[np.bool_]
+    length: int = field(default=0)
+    computed: int = field(default=0)
+    scored: bool = field(default=False)
+
+    @classmethod
+    def of(cls, context: int) -> "_Lane":
+        return cls(np.zeros(context, np.int32), np.zeros(context, np.bool_))
+
+    @property
+    def content(self) -> NDArray[np.int32]:
+        return self.ids[: self.length]
+
+    @property
+    def lacks_one(self) -> bool:
+        return self.computed < self.length
+
+    def is_late(self, position: int, full_steps: int) -> bool:
+        """Whether the id at a position comes after so many others of its reply; 0: never."""
+        earlier = self.chosen[max(0, position - full_steps) : position]
+        return 0 < full_steps <= len(earlier) and bool(earlier.all())
+
+    def append(self, id: int) -> None:
+        self.ids[self.length], self.chosen[self.length] = id, True
+        self.length += 1
 
 
-def _name(model: Any) -> str:
-    return model.config.name_or_path or type(model).__name__
+def make_engine(
+    model: Any,
+    context: int,
+    sampling: Sampling | None = None,
+    *,
+    rows: int = ROWS,
+    lanes: int = 1,
+    switches: CudaConfig | None = None,
+    progress: Progress = lambda what, done: None,
+) -> TransformersEngine:
+    """The engine of a model on the device where it lies.
+
+    Args:
+        model: a causal language model of transformers, in evaluation mode.
+        context: ids that each lane can hold.
+        sampling: how ids are chosen.
+        rows: of the chunk step.
+        lanes: open at once, on a GPU.
+        switches: what is used on a GPU.
+        progress: told of what takes a while.
+
+    Raises:
+        ModelError: the model cannot hold that many ids, keeps no keys that can be rolled back, or
+            there is not enough memory.
+    """
+    sampling = sampling or Sampling()
+    if model.device.type != "cuda":
+        return TransformersEngine(model, context, sampling, rows=rows)
+    from stages.llm.cuda.compute import CudaCompute  # needs triton, which only comes with CUDA
+
+    compute = CudaCompute(
+        Forward(model), context, lanes, rows or ROWS, sampling, switches or CudaConfig(), progress
+    )
+    return TransformersEngine(model, context, sampling, compute=compute)
 
 
 def load_engine(
@@ -182,6 +278,10 @@ def load_engine(
     device: str = "cpu",
     threads: int = 1,
     sampling: Sampling | None = None,
+    rows: int = ROWS,
+    lanes: int = 1,
+    switches: CudaConfig | None = None,
+    progress: Progress = lambda what, done: None,
 ) -> TransformersEngine:
     """Load a model folder (config.json, *.safetensors) without touching the network.
 
@@ -192,9 +292,14 @@ def load_engine(
         device: as torch names it.
         threads: of this process's torch; a process has one such number.
         sampling: how ids are chosen.
+        rows: of the chunk step; 0: a shape for each portion (CPU only).
+        lanes: open at once, on a GPU.
+        switches: what is used on a GPU.
+        progress: told of what takes a while.
 
     Raises:
-        ModelError: the folder is not a causal language model that transformers can load.
+        ModelError: the folder is not a causal language model that transformers can load, or it
+            does not fit in the GPU's memory.
     """
     torch.set_num_threads(threads)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -203,10 +308,24 @@ def load_engine(
             folder, dtype=_DTYPES[dtype], attn_implementation=register(), local_files_only=True
         )
         model.to(device)
+    except torch.OutOfMemoryError as error:
+        free, total = (size / 2**30 for size in torch.cuda.mem_get_info(device))
+        raise ModelError(
+            f"{folder} does not fit in {device}: {free:.1f} of {total:.1f} GiB are free",
+            "Take a smaller model or dtype, or end other programs on the GPU",
+        ) from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(
             f"{folder} is not a causal language model that transformers can load: {reason}",
             "Name a folder with config.json and safetensors, or a model of `voxring models`",
         ) from error
-    return TransformersEngine(model.eval(), context, sampling)
+    return make_engine(
+        model.eval(),
+        context,
+        sampling,
+        rows=rows,
+        lanes=lanes,
+        switches=switches,
+        progress=progress,
+    )

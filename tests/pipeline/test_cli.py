@@ -241,7 +241,8 @@ def test_a_terminated_replay_keeps_what_it_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["key", "parent"])
 def test_an_interrupt_while_models_load(how: str, tmp_path: Path) -> None:
     """huggingface/speech-to-speech#140: native code that loads hears no signal."""
-    with OnTerminal("replay", str(QUESTION), cwd=tmp_path) as terminal:
+    slow = ("--set", "llm.stage=transformers")
+    with OnTerminal("replay", str(QUESTION), *slow, cwd=tmp_path) as terminal:
         process = terminal.process
 
         def imports_torch() -> bool:

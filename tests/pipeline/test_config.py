@@ -70,7 +70,7 @@ def test_a_wrong_value_names_the_key_and_the_value(tmp_path: Path, text: str, ke
 
 
 def test_a_file_that_is_missing_or_broken(tmp_path: Path) -> None:
-    assert "Built-in ones are: laptop" in refused(tmp_path / "none.toml")
+    assert "Built-in ones are: edge, laptop" in refused(tmp_path / "none.toml")
     assert "is not TOML: " in refused(write(tmp_path, "[llm"))
     assert "cannot be read: Is a directory" in refused(tmp_path)
 

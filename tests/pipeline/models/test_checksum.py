@@ -117,13 +117,22 @@ def test_a_cache_that_cannot_be_stamped_is_hashed_each_time(
 def test_a_sealed_folder_knows_its_source_and_recipe(folder: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"weights")
-    assert not is_from(folder, source, "1")
-    seal(folder, source, "1")
-    seal(folder, source, "1")  # does not take its own stamp for a model file
+    assert not is_from(folder, [source], "1")
+    seal(folder, [source], "1")
+    seal(folder, [source], "1")  # does not take its own stamp for a model file
     assert {file.name for file in read_stamp(folder).model_files} == {"a", "b"}
-    assert is_from(folder, source, "1")
-    assert not is_from(folder, source, "2")
+    assert is_from(folder, [source], "1")
+    assert not is_from(folder, [source], "2")
     os.utime(source, ns=(1, 1))
-    assert is_from(folder, source, "1")
+    assert is_from(folder, [source], "1")
     source.write_bytes(b"WEIGHTS")
-    assert not is_from(folder, source, "1")
+    assert not is_from(folder, [source], "1")
+
+
+def test_a_source_that_came_or_went_is_noticed(folder: Path, tmp_path: Path) -> None:
+    sources = [tmp_path / "1.safetensors", tmp_path / "2.safetensors"]
+    for source in sources:
+        source.write_bytes(b"weights")
+    seal(folder, sources, "1")
+    assert is_from(folder, sources, "1")
+    assert not is_from(folder, sources[:1], "1")

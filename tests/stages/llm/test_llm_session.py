@@ -9,6 +9,7 @@ from ringbuf import Kind
 from stages.event import Event
 from stages.llm.conversation import Conversation
 from stages.llm.heard import PATIENCE_NS
+from stages.llm.pieces import Pieces
 from stages.llm.scripted_engine import ASK, JOIN, NEXT, ScriptedEngine, scripted_pieces
 from stages.llm.session import LlmSession, Pace
 from stages.messages import Caption, CaptionKind, End, Played, Status
@@ -18,19 +19,27 @@ MS = 1_000_000
 SYSTEM = [1, 2, 3]
 
 
+def plain_pieces(opening):
+    """The form of a conversation with a model that knows 259 ids."""
+    return Pieces(tuple(opening), (250, 251), (252,), (253,), frozenset())
+
+
 class Bench:
     """A lane as `llm` and its neighbours see it."""
 
-    def __init__(self, make_lane, replies, *, fail_after=None, limit=20, pace=None, blank=()):
+    def __init__(
+        self, make_lane, replies=(), *, fail_after=None, limit=20, pace=None, blank=(), engine=None
+    ):
         self.lanes = {name: make_lane(name) for name in (TURN, ASR, TTS, AUDIO, CONTROL)}
         self.lane = make_lane(LLM)
         self.clock = 1_000 * MS
-        self.engine = ScriptedEngine(replies, 128, fail_after)
-        talk = Conversation(self.engine, 0, scripted_pieces(SYSTEM), limit)
+        self.engine = engine or ScriptedEngine(replies, 128, fail_after)
+        self.pieces = plain_pieces if engine else scripted_pieces
+        talk = Conversation(self.engine, 0, self.pieces(SYSTEM), limit)
         self.session = LlmSession(
             self.lane,
             talk,
-            lambda text: scripted_pieces(list(text.encode())),
+            lambda text: self.pieces(list(text.encode())),
             lambda ids: all(id in blank for id in ids),
             lambda: self.clock,
             pace,

@@ -14,31 +14,9 @@ from pipeline.errors import ModelError, StageError
 from stages.llm.attention import register
 from stages.llm.sampling import Sampling
 from stages.llm.transformers_engine import TransformersEngine, load_engine
+from tests.stages.llm.tiny import VOCABULARY, ids, tiny
 
-VOCABULARY = 97
 CONTEXT = 64
-
-
-def tiny(kind="llama", **options):
-    torch.manual_seed(7)
-    config = transformers.AutoConfig.for_model(
-        kind,
-        vocab_size=VOCABULARY,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=8,
-        max_position_embeddings=128,
-        initializer_range=0.5,
-        bos_token_id=1,
-        eos_token_id=None,
-        pad_token_id=0,
-        **options,
-    )
-    model = transformers.AutoModelForCausalLM.from_config(config, attn_implementation=register())
-    return model.eval()
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +27,6 @@ def model():
 @pytest.fixture(scope="module")
 def engine(model):
     return TransformersEngine(model, CONTEXT)
-
-
-def ids(*values):
-    return np.array(values, np.int32)
 
 
 def reference(model, prompt, count):
@@ -132,18 +106,29 @@ def test_lanes_do_not_mix(engine, model):
     assert (engine.length(0), engine.length(1)) == (0, 8)
 
 
-def test_a_view_of_shared_memory_is_the_model_input(engine, monkeypatch):
-    memory = np.arange(20, dtype=np.int32)
+def test_every_computation_has_one_of_two_shapes(engine, monkeypatch):
     seen = []
     monkeypatch.setattr(
         torch.nn.Embedding,
         "forward",
-        lambda self, x: seen.append(x) or torch.nn.functional.embedding(x, self.weight),
+        lambda self, x: (
+            seen.append((x.data_ptr(), *x.shape)) or torch.nn.functional.embedding(x, self.weight)
+        ),
     )
     engine.open(0)
-    engine.extend(0, memory[4:9], 0)
-    assert seen[0].data_ptr() == memory[4:9].ctypes.data
-    assert seen[0].dtype == torch.int32
+    for count in (1, 5, 16, 17):
+        engine.extend(0, np.ones(count, np.int32), engine.length(0))
+        engine.step([0])
+        engine.step([0])
+    memory = {address for address, *_ in seen}
+    assert len(memory) == 1
+    assert {tuple(shape) for _, *shape in seen} == {(1, 1), (1, 16)}
+
+
+def test_portions_may_have_shapes_of_their_own(model):
+    engine = TransformersEngine(model, CONTEXT, rows=0)
+    prompt = list(range(3, 33))
+    assert streamed(engine, prompt, [5, 6, 20], 8) == reference(model, prompt, 8)
 
 
 def test_ids_outside_the_vocabulary_change_nothing(engine):

@@ -1,0 +1,1 @@
+"""The transformers engine on an NVIDIA GPU: kernels, graphs, and memory that both sides see."""
