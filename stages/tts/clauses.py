@@ -13,8 +13,9 @@ depend on how the text was split into pieces, and their joined text is the text.
 import re
 import unicodedata
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
+
+from stages.tts.boundaries import Ending
 
 
 def _words(text: str) -> frozenset[str]:
@@ -50,14 +51,6 @@ _LEANING = _words(
     "a about an and are as at because been but by can for from has have his her if in into is its "
     "my of on or our than that the their this to very was were which who will with your"
 )
-
-
-class Ending(Enum):
-    """Why a clause ends where it does, and so how long the voice rests after it."""
-
-    SENTENCE = "sentence"
-    PHRASE = "phrase"
-    WORD = "word"
 
 
 @dataclass(frozen=True)

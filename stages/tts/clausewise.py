@@ -42,6 +42,7 @@ class ClausewiseUtterance:
         self, vocabulary: Vocabulary, voice: TextVoice, rules: ClauseRules, rests: Rests
     ) -> None:
         self.rate = voice.rate
+        self.due: int | None = None
         self._voice = voice
         self._rests = rests
         self._detokenizer = Detokenizer(vocabulary)

@@ -24,6 +24,14 @@ def speakable(text: str) -> str:
     return said if any(map(str.isalnum, said)) else ""
 
 
+def say_word(word: str) -> str:
+    """What is said of one word, a blank before it if it had white space there."""
+    said = "".join("".join(map(_kept, _EMPHASIS.sub("", _LINE_MARKS.sub("", word)))).split())
+    if not said:
+        return ""
+    return f" {said}" if word[0].isspace() else said
+
+
 def _kept(char: str) -> str:
     if char in _SPELLED_SYMBOLS or char in _RESTING_SYMBOLS:
         return char

@@ -72,6 +72,8 @@ class Speaker(Session):
             self._follow(self.lane.answer)  # that took a while: it may be stale by now
             self._put_pending()
             self.due = 0
+        elif (due := self._answer.utterance.due) is not None and not self._answer.is_over:
+            self.due = due if self.due is None else self.due
         elif self._answer.status is not None:
             self._finish(self._answer.status)
 
