@@ -125,6 +125,7 @@ class TtsConfig(Section):
         speaker: of a voice with several.
         streaming: speak a sentence while it is being written, if the voice can be split for it.
         lookahead: words that are known behind one before it is said.
+        skip_thinking: a reasoning model's `<think>` to `</think>` is not spoken.
         first_words: without streaming, the first clause is cut after so many words; 0: never.
     """
 
@@ -135,6 +136,7 @@ class TtsConfig(Section):
     speaker: int = Field(0, ge=0)
     streaming: bool = True
     lookahead: int = Field(2, ge=0, le=16)
+    skip_thinking: bool = True
     first_words: int = Field(4, ge=0)
 
 

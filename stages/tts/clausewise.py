@@ -6,13 +6,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.tokenizer import Vocabulary
 from stages.tts.clauses import Clause, ClauseRules, ClauseSplitter
-from stages.tts.detokenizer import Detokenizer
+from stages.tts.front import Front
 from stages.tts.sound import Rests
-from stages.tts.speakable import speakable
-from stages.tts.thinking import ThinkingFilter
 from stages.tts.utterance import Sound
+from stages.tts.words import Stop, Word
 
 
 class TextVoice(Protocol):
@@ -29,24 +27,21 @@ class TextVoice(Protocol):
 
 
 class ClausewiseUtterance:
-    """Ids to text to clauses to sound.
+    """Ids to words to clauses to sound.
 
     Args:
-        vocabulary: of the language model.
+        front: the text side of this answer.
         voice: shared by all lanes.
         rules: how long clauses may be.
         rests: how long the voice rests after each.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, voice: TextVoice, rules: ClauseRules, rests: Rests
-    ) -> None:
+    def __init__(self, front: Front, voice: TextVoice, rules: ClauseRules, rests: Rests) -> None:
         self.rate = voice.rate
         self.due: int | None = None
+        self._front = front
         self._voice = voice
         self._rests = rests
-        self._detokenizer = Detokenizer(vocabulary)
-        self._thinking = ThinkingFilter()
         self._splitter = ClauseSplitter(rules)
         self._clauses: deque[Clause] = deque()
         self._rest: Sound | None = None
@@ -54,14 +49,13 @@ class ClausewiseUtterance:
 
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply."""
-        self._split(self._thinking.feed(self._detokenizer.feed(id), position))
+        self._split(self._front.feed(id, position))
 
     def end(self, *, complete: bool) -> None:
         """Say what is left; of an incomplete reply only whole clauses."""
         self._ended = True
         if complete:
-            self._split(self._thinking.flush())
-            self._clauses.extend(self._splitter.flush())
+            self._split(self._front.flush())
 
     def more(self) -> Sound | None:
         """The next clause, or the rest after it."""
@@ -70,8 +64,7 @@ class ClausewiseUtterance:
             return rest
         while self._clauses:
             clause = self._clauses.popleft()
-            text = speakable(clause.text)
-            samples = self._voice.synthesise(text) if text else np.zeros(0, np.int16)
+            samples = self._voice.synthesise(clause.text)
             if len(samples):
                 self._rest = self._rest_after(clause)
                 return Sound(samples, clause.position)
@@ -82,6 +75,6 @@ class ClausewiseUtterance:
         is_last = self._ended and not self._clauses
         return None if is_last or not len(silence) else Sound(silence, clause.position)
 
-    def _split(self, pieces: list[tuple[str, int]]) -> None:
-        for text, position in pieces:
-            self._clauses.extend(self._splitter.feed(text, position))
+    def _split(self, parts: list[Word | Stop]) -> None:
+        for part in parts:
+            self._clauses.extend(self._splitter.feed(part))

@@ -9,6 +9,7 @@ from stages.lane import Lane
 from stages.stage import Stage
 from stages.tts.clauses import ClauseRules
 from stages.tts.clausewise import ClausewiseUtterance
+from stages.tts.front import Front
 from stages.tts.piper_model import PiperModel, VoiceSettings, find_voice
 from stages.tts.sound import Rests
 from stages.tts.speaker import Speaker
@@ -58,7 +59,7 @@ class PiperTts(Stage):
         voice = SplitVoice.load(model, self.host.progress)
         voice.say(_WARM_UP)
         rules = StreamRules(lookahead=self.config.lookahead)
-        return lambda: StreamingUtterance(self.vocabulary, voice, rules, Rests(), self.host.now)
+        return lambda: StreamingUtterance(self._front(model), voice, rules, Rests(), self.host.now)
 
     def _clausewise(self, model: PiperModel) -> Callable[[], Utterance]:
         from stages.tts.piper_voice import PiperVoice
@@ -66,4 +67,7 @@ class PiperTts(Stage):
         voice = PiperVoice.load(model)
         voice.synthesise(_WARM_UP)
         rules = ClauseRules(first_words=self.config.first_words)
-        return lambda: ClausewiseUtterance(self.vocabulary, voice, rules, Rests())
+        return lambda: ClausewiseUtterance(self._front(model), voice, rules, Rests())
+
+    def _front(self, model: PiperModel) -> Front:
+        return Front(self.vocabulary, english=model.is_english, thinking=self.config.skip_thinking)

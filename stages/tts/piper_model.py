@@ -56,6 +56,11 @@ class PiperModel:
         )
         self.rate: int = config.sample_rate
 
+    @property
+    def is_english(self) -> bool:
+        """Whether numbers and names are read as English."""
+        return str(self.config.espeak_voice).startswith("en")
+
     @classmethod
     def load(cls, path: Path, settings: VoiceSettings) -> "PiperModel":
         """Read the .onnx.json of `path`, a .onnx file.

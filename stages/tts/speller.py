@@ -43,6 +43,8 @@ class Speller:
             if phonemes and phonemes[-1] != BLANK:
                 phonemes.append(BLANK)
             phonemes += sentence
+        while phonemes and phonemes[-1] == BLANK:
+            phonemes.pop()  # espeak-ng adds one to a comma
         return phonemes
 
     def ids(self, phonemes: list[str]) -> list[int]:

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.tokenizer import Vocabulary
 from stages.tts.boundaries import Ending
 from stages.tts.front import Front
 from stages.tts.pace import Pace
@@ -34,10 +33,10 @@ class StreamRules:
 
 
 class StreamingUtterance:
-    """Ids to text to words to sound.
+    """Ids to words to sound.
 
     Args:
-        vocabulary: of the language model.
+        front: the text side of this answer.
         voice: shared by all lanes.
         rules: how much is known of what.
         rests: how long the voice rests after a sentence.
@@ -46,7 +45,7 @@ class StreamingUtterance:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        front: Front,
         voice: StreamingVoice,
         rules: StreamRules,
         rests: Rests,
@@ -57,7 +56,7 @@ class StreamingUtterance:
         self._voice = voice
         self._rules = rules
         self._rests = rests
-        self._front = Front(vocabulary)
+        self._front = front
         self._parts: deque[Word | Stop] = deque()  # not yet of the sentence that is being said
         self._sounds: deque[Sound] = deque()
         self._pace = Pace(now)

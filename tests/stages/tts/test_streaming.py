@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.tokenizer import ByteVocabulary
+from stages.tts.front import Front
 from stages.tts.pace import SECOND
 from stages.tts.sound import Rests
 from stages.tts.streaming import StreamingUtterance, StreamRules
@@ -21,7 +22,7 @@ class Rig:
         self.voice = LetterVoice()
         self.time = 0
         self.utterance = StreamingUtterance(
-            ByteVocabulary(),
+            Front(ByteVocabulary()),
             self.voice,
             StreamRules(**rules),  # type: ignore[arg-type]
             Rests(),
