@@ -86,21 +86,39 @@ class Sentence:
         """All was decoded."""
         return self._is_whole and (self._is_mute or self._stream.is_over)
 
-    def grow(self, lookahead: int) -> None:
-        """Let the voice look at all words that are known, and promise those that are certain."""
+    def grow(self, lookahead: int, least: int) -> None:
+        """Let the voice look at all words that are known, and promise those that are certain.
+
+        Args:
+            lookahead: words that are known behind a certain one.
+            least: frames that can be decoded then; if there are fewer, because the words are
+                short, it promises one more of which less is known, but not the last.
+        """
         whole = self.ending is not None
-        firm = len(self._words) if whole else self._certain(lookahead)
         groups = self._groups + self._spell(len(self._words))[len(self._groups) :]
+        self._is_mute = whole and not is_sayable(chain(*groups))
+        self._is_whole = whole
+        if self._is_mute:
+            return
         ids, ends = self._voice.encode(groups)
+        self._stream.look(ids)
+        firm = len(self._words) if whole else self._certain(lookahead)
+        self._promise(firm, groups, ends)
+        while not whole and firm < len(self._words) - 1:
+            if self._stream.ready_with(ends[len(self._groups)]) >= least:
+                break
+            firm += 1
+            self._promise(firm, groups, ends)
+        self._stream.promise(ends[len(self._groups)], whole=whole)
+
+    def _promise(self, firm: int, groups: list[list[str]], ends: list[int]) -> None:
+        """Note which phonemes belong to the first `firm` words."""
         for count in range(self._firm + 1, firm + 1):
-            is_last = whole and count == firm
+            is_last = self._is_whole and count == firm
             reach = len(groups) if is_last else min(len(self._spell(count)), len(groups))
             self._groups = groups[: max(reach, len(self._groups))]
             self._marks.append((ends[len(self._groups)], self._words[count - 1].position))
-        self._firm, self._is_whole = firm, whole
-        self._is_mute = whole and not is_sayable(chain(*groups))
-        if not self._is_mute:
-            self._stream.grow(ids, ends[len(self._groups)], whole=whole)
+        self._firm = firm
 
     def decode(self, frames: int) -> list[Sound]:
         """Sound of the next frames, cut where words end; nothing of silence around the sentence."""

@@ -44,5 +44,6 @@ class SplitVoice:
         """A whole sentence at once, silence around it included; float32 in -1..1."""
         ids, _ = self.encode([self.phonemes(text)])
         stream = self.begin(0)
-        stream.grow(ids, len(ids), whole=True)
+        stream.look(ids)
+        stream.promise(len(ids), whole=True)
         return stream.decode(stream.ready)

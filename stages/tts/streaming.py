@@ -19,6 +19,7 @@ class StreamRules:
 
     Attributes:
         lookahead: words that must be known behind one before it is said.
+        least_frames: a hungry listener gets so many, if need be with less lookahead.
         first_frames: the first piece of an answer; each is twice as long as the one before,
         most_frames: up to this.
         fresh_words: how many it waits for before it looks at the text again,
@@ -26,6 +27,7 @@ class StreamRules:
     """
 
     lookahead: int = 2
+    least_frames: int = 8
     first_frames: int = 16
     most_frames: int = 128
     fresh_words: int = 4
@@ -92,7 +94,7 @@ class StreamingUtterance:
             if sentence.is_over:
                 self._finish(sentence)
             elif sentence.ready < self._frames and self._may_grow(sentence):
-                sentence.grow(self._rules.lookahead)
+                sentence.grow(self._rules.lookahead, self._least)
             elif self._may_decode(sentence):
                 self._decode(sentence)
             else:
@@ -150,6 +152,10 @@ class StreamingUtterance:
         """For more words, or until the listener is close behind."""
         if sentence.fresh(self._rules.lookahead) or sentence.ready:
             self.due = self._pace.hungry_at(self._rules.reserve_s)
+
+    @property
+    def _least(self) -> int:
+        return self._rules.least_frames if self._is_hungry else 0
 
     @property
     def _is_hungry(self) -> bool:

@@ -42,7 +42,8 @@ class SentenceStream:
         self._graphs = graphs
         self._shape = graphs.shape
         self._keys = (2 * key, 2 * key + 1)  # of durations and latents
-        self._ids = np.zeros(0, np.int64)  # the firm ones
+        self._ids = np.zeros(0, np.int64)
+        self._prior = Prior.empty(self._shape.channels)  # of those that are not firm
         self._latents = np.zeros((self._shape.channels, 0), np.float32)  # kept
         self._preview = self._latents  # of what follows
         self._frames = self._latents  # kept
@@ -53,22 +54,34 @@ class SentenceStream:
     @property
     def firm(self) -> int:
         """How many phonemes are firm."""
-        return len(self._ids)
+        return len(self.ends)
 
-    def grow(self, ids: list[int], firm: int, *, whole: bool) -> None:
-        """More phonemes are known.
+    def look(self, ids: list[int]) -> None:
+        """Let the voice see all phonemes that are known.
 
         Args:
-            ids: all that are known; the firm ones as they were, because they are spoken for.
-            firm: how many of these will not change, at least as many as before.
-            whole: nothing follows; then all are firm.
+            ids: the firm ones as they were, because they are spoken for.
         """
-        known = np.array(ids, np.int64)
-        prior = self._graphs.text(known, normal(self._keys[0], 0, len(known), 2))
-        firm = len(known) if whole else firm
-        self._keep(prior[len(self._ids) : firm])
-        self._preview = self._draw(prior[firm:], self._latents.shape[1])
-        self._ids = known[:firm]
+        self._ids = np.array(ids, np.int64)
+        noise = normal(self._keys[0], 0, len(ids), 2)
+        self._prior = self._graphs.text(self._ids, noise)[self.firm :]
+
+    def ready_with(self, firm: int) -> int:
+        """How many frames could be decoded if the first `firm` phonemes were promised now."""
+        frames = self._latents.shape[1] + self._prior[: firm - self.firm].frames
+        return max(frames - self._shape.decoder_reach - self._decoded, 0)
+
+    def promise(self, firm: int, *, whole: bool) -> None:
+        """Keep what was seen of the first `firm` phonemes, no fewer than before.
+
+        Args:
+            whole: nothing follows; then all are kept.
+        """
+        firm = len(self._ids) if whole else firm
+        count = firm - self.firm
+        self._keep(self._prior[:count])
+        self._prior = self._prior[count:]
+        self._preview = self._draw(self._prior, self._latents.shape[1])
         self._is_whole = whole
 
     @property

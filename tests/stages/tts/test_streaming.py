@@ -19,6 +19,7 @@ class Rig:
     """An utterance, its voice and a clock."""
 
     def __init__(self, **rules: float) -> None:
+        rules = {"least_frames": 1, **rules}
         self.voice = LetterVoice()
         self.time = 0
         self.utterance = StreamingUtterance(
@@ -78,6 +79,15 @@ def test_a_word_is_said_when_two_more_are_known() -> None:
     rig.feed("dd ")
     rig.run()
     assert rig.sounds[-1].position == 1
+
+
+def test_a_short_first_word_takes_the_next_along() -> None:
+    rig = Rig(least_frames=4)
+    rig.feed("a b ccc dd ")
+    rig.run()
+    assert len(rig.looks) == 1
+    # "a" alone gives 3 frames that can be decoded; with "b" there are 7, and one to the right
+    assert rig.voice.graphs.decoded == [8]
 
 
 def test_a_comma_needs_no_lookahead() -> None:

@@ -50,7 +50,8 @@ def graphs(tmp_path: Path, dialect: Dialect, style: Style | None = None) -> Vits
 
 def say(voice: VitsGraphs, ids: list[int], sizes: int = 1000) -> np.ndarray:
     stream = SentenceStream(voice, 0)
-    stream.grow(ids, 0, whole=True)
+    stream.look(ids)
+    stream.promise(0, whole=True)
     pieces = []
     while not stream.is_over:
         pieces.append(stream.decode(sizes))

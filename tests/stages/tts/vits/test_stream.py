@@ -58,7 +58,8 @@ def window_sum(values: Floats, reach: int) -> Floats:
 
 def at_once(graphs: FakeGraphs, ids: list[int]) -> Floats:
     stream = SentenceStream(graphs, key=3)
-    stream.grow(ids, 0, whole=True)
+    stream.look(ids)
+    stream.promise(0, whole=True)
     return stream.decode(stream.ready)
 
 
@@ -73,7 +74,8 @@ def test_windows_join_to_the_whole(
 ) -> None:
     graphs = FakeGraphs(flow_reach, decoder_reach)
     stream = SentenceStream(graphs, key=3)
-    stream.grow(ids, 0, whole=True)
+    stream.look(ids)
+    stream.promise(0, whole=True)
     pieces, at = [], 0
     while not stream.is_over:
         pieces.append(stream.decode(sizes[at % len(sizes)]))
@@ -96,9 +98,11 @@ def test_growing_with_enough_to_its_right_gives_the_whole(
         known = min(known + more, len(ids))
         firm = known - graphs.flow_reach - graphs.decoder_reach
         if firm > stream.firm:
-            stream.grow(ids[:known], firm, whole=False)
+            stream.look(ids[:known])
+            stream.promise(firm, whole=False)
         pieces.append(stream.decode(size))
-    stream.grow(ids, 0, whole=True)
+    stream.look(ids)
+    stream.promise(0, whole=True)
     while not stream.is_over:
         pieces.append(stream.decode(sizes[0]))
     assert np.allclose(np.concatenate(pieces), at_once(graphs, ids), atol=1e-4)
@@ -114,7 +118,8 @@ def test_what_was_promised_is_kept(ids: list[int], steps: list[int], hindsight: 
     for step in steps:
         known = min(known + step, len(ids))
         before = list(stream.ends)
-        stream.grow(ids[:known], max(known - 2, stream.firm), whole=known == len(ids))
+        stream.look(ids[:known])
+        stream.promise(max(known - 2, stream.firm), whole=known == len(ids))
         assert stream.ends[: len(before)] == before
         said = np.concatenate([said, stream.decode(step)])
         if known == len(ids):
@@ -128,9 +133,12 @@ def test_what_was_promised_is_kept(ids: list[int], steps: list[int], hindsight: 
 
 def test_the_decoder_waits_for_what_it_reaches() -> None:
     stream = SentenceStream(FakeGraphs(decoder_reach=5), key=0)
-    stream.grow([3, 3, 3], 2, whole=False)  # 4 frames each
+    stream.look([3, 3, 3])
+    assert stream.ready_with(2) == 3
+    stream.promise(2, whole=False)  # 4 frames each
     assert stream.ready == 8 - 5
-    stream.grow([3, 3, 3], 3, whole=True)
+    stream.look([3, 3, 3])
+    stream.promise(3, whole=True)
     assert stream.ready == 12
     assert not stream.is_over
     stream.decode(100)
@@ -140,7 +148,8 @@ def test_the_decoder_waits_for_what_it_reaches() -> None:
 def test_no_more_is_decoded_than_is_ready() -> None:
     stream = SentenceStream(FakeGraphs(), key=0)
     assert len(stream.decode(10)) == 0
-    stream.grow([1, 2], 1, whole=False)
+    stream.look([1, 2])
+    stream.promise(1, whole=False)
     assert len(stream.decode(10)) == stream.ready * 4 == 0
 
 
@@ -148,7 +157,8 @@ def test_no_more_is_decoded_than_is_ready() -> None:
 def test_another_key_is_another_noise(key: int) -> None:
     def sound(key: int) -> Floats:
         stream = SentenceStream(FakeGraphs(), key)
-        stream.grow([1, 2, 3], 0, whole=True)
+        stream.look([1, 2, 3])
+        stream.promise(0, whole=True)
         return stream.decode(100)
 
     assert np.array_equal(sound(key), sound(key))
