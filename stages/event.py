@@ -25,3 +25,4 @@ class Event(IntEnum):
     UNDERRUN = 17  # audio: there was nothing to play inside an answer; value: ns
     PLAY_END = 18  # audio: the last sample was played
     OUTCOME = 19  # turn: the turn has ended; value: Outcome
+    VOICE_LATE = 20  # tts: the listener waited for sound of words that were known; value: ns

@@ -1,14 +1,15 @@
 """A Piper voice as a stage of the pipeline."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pipeline.models import resolve
 from pipeline.tokenizer import vocabulary_for
 from stages.lane import Lane
-from stages.stage import Stage
+from stages.stage import Session, Stage
 from stages.tts.clauses import ClauseRules
 from stages.tts.clausewise import ClausewiseUtterance
+from stages.tts.fair import step_fairly
 from stages.tts.front import Front
 from stages.tts.piper_model import PiperModel, VoiceSettings, find_voice
 from stages.tts.sound import Rests
@@ -43,6 +44,12 @@ class PiperTts(Stage):
     def open(self, lane: Lane) -> Speaker:
         """A new conversation."""
         return Speaker(lane, self.begin, self.host.now)
+
+    def step(
+        self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]
+    ) -> None:
+        """Serve the lanes in the order of their need."""
+        step_fairly(sessions, failed)
 
     def _prepare(self, model: PiperModel) -> Callable[[], Utterance]:
         """What makes the utterance of an answer: a growing one if the voice can be split."""

@@ -102,6 +102,8 @@ class WordSplitter:
         if char in WIDE_SENTENCE_ENDS:
             return [*self._close(self._position + 1), *self._stop(Ending.SENTENCE)]
         is_full = self._wide >= WIDE_WORD or len(self._text) >= LONGEST_WORD
+        if char in ",;" and self._text[-2:-1].isalpha():
+            is_full = True  # a comma behind a digit may be inside a number
         return self._close(self._position + 1) if is_full or char in WIDE_PHRASE_ENDS else []
 
     def _close(self, following: int) -> list[Word | Stop]:

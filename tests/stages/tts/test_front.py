@@ -128,7 +128,7 @@ def test_spaces_of_sentencepiece_are_spaces() -> None:
     table = (b" Hello", b" wor", b"ld", b",", b" you")
     front = Front(Vocabulary(table, strips_space=True))
     found = [front.feed(id, position) for position, id in enumerate(range(5))]
-    assert found == [[], [Word("Hello", 0)], [], [], [Word(" world,", 3)]]
+    assert found == [[], [Word("Hello", 0)], [], [Word(" world,", 3)], []]
     assert front.flush()[0] == Word(" you", 4)
 
 

@@ -114,9 +114,16 @@ def test_a_word_is_known_at_the_space_behind_it() -> None:
 
 def test_a_position_is_of_the_last_id_wholly_inside() -> None:
     splitter = WordSplitter()
-    assert splitter.feed("Hello", 0) + splitter.feed(",", 1) == []
-    assert splitter.feed(" how are", 2) == [Word("Hello,", 1), Word(" how", 1)]
+    assert splitter.feed("Hel", 0) + splitter.feed("lo", 1) == []
+    assert splitter.feed(" how are", 2) == [Word("Hello", 1), Word(" how", 1)]
     assert splitter.flush() == [Word(" are", 2), Stop(Ending.SENTENCE)]
+
+
+def test_a_comma_behind_a_letter_ends_a_word_at_once() -> None:
+    splitter = WordSplitter()
+    assert splitter.feed("Well,", 0) == [Word("Well,", 0)]
+    assert splitter.feed(" 10,", 1) == []
+    assert splitter.feed("000 ", 2) == [Word(" 10,000", 1)]
 
 
 def test_a_dash_between_two_words_ends_the_first() -> None:
