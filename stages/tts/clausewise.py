@@ -1,6 +1,7 @@
 """An answer spoken clause by clause, by any voice that turns text into sound."""
 
 from collections import deque
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +13,9 @@ from stages.tts.sound import Rests
 from stages.tts.utterance import Sound
 from stages.tts.words import Stop, Word
 
+Piece = tuple[NDArray[np.int16], bool]
+"""Samples, and whether the clause ends with them."""
+
 
 class TextVoice(Protocol):
     """A voice without state between clauses.
@@ -22,8 +26,11 @@ class TextVoice(Protocol):
 
     rate: int
 
-    def synthesise(self, text: str) -> NDArray[np.int16]:
-        """Sound of one clause, without silence around it; empty if it cannot be said."""
+    def pieces(self, text: str) -> Iterator[Piece]:
+        """Sound of one clause in one or several pieces, without silence around it.
+
+        None at all if it cannot be said; else exactly the last one says that it is.
+        """
 
 
 class ClausewiseUtterance:
@@ -44,6 +51,8 @@ class ClausewiseUtterance:
         self._rests = rests
         self._splitter = ClauseSplitter(rules)
         self._clauses: deque[Clause] = deque()
+        self._pieces: Iterator[Piece] | None = None  # what is left of the first of them
+        self._voiced = -1
         self._rest: Sound | None = None
         self._ended = False
 
@@ -58,17 +67,28 @@ class ClausewiseUtterance:
             self._split(self._front.flush())
 
     def more(self) -> Sound | None:
-        """The next clause, or the rest after it."""
+        """The next piece of a clause, or the rest after it."""
         if self._rest:
             rest, self._rest = self._rest, None
             return rest
         while self._clauses:
-            clause = self._clauses.popleft()
-            samples = self._voice.synthesise(clause.text)
-            if len(samples):
-                self._rest = self._rest_after(clause)
-                return Sound(samples, clause.position)
+            clause = self._clauses[0]
+            self._pieces = self._pieces or self._voice.pieces(clause.text)
+            if piece := next(self._pieces, None):
+                return self._say(clause, *piece)
+            self._next()
         return None
+
+    def _say(self, clause: Clause, samples: NDArray[np.int16], is_last: bool) -> Sound:
+        if is_last:
+            self._voiced = clause.position
+            self._next()
+            self._rest = self._rest_after(clause)
+        return Sound(samples, self._voiced)
+
+    def _next(self) -> None:
+        self._pieces = None
+        self._clauses.popleft()
 
     def _rest_after(self, clause: Clause) -> Sound | None:
         silence = self._rests.after(clause.ending, self.rate)

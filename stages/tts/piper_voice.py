@@ -1,5 +1,6 @@
 """A Piper voice as it comes: text to sound, one clause at a time."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
+from stages.tts.clausewise import Piece
 from stages.tts.piper_model import REMEDY, PiperModel
 from stages.tts.sound import to_int16, trim
 from stages.tts.speller import is_sayable
@@ -39,6 +41,11 @@ class PiperVoice:
             ModelError: it is broken or not Piper's.
         """
         return cls(model, _open(model.path, model.settings.threads))
+
+    def pieces(self, text: str) -> Iterator[Piece]:
+        """Sound of one clause, in one piece."""
+        if len(samples := self.synthesise(text)):
+            yield samples, True
 
     def synthesise(self, text: str) -> NDArray[np.int16]:
         """Sound of one clause at `rate`, int16 mono, without silence around it."""

@@ -15,6 +15,8 @@ COUNTS = {
     "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "turns", "unanswered", "cut_offs", "underruns",
+    "first_sound_ratio", "real_time_factor", "max_sample_difference", "length_ratio",
+    "length_ratio_min", "length_ratio_max", "wer_delta_points", "seam_step_ratio",
 }  # fmt: skip
 
 

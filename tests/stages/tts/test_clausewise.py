@@ -1,9 +1,10 @@
+from collections.abc import Iterator
+
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.tokenizer import ByteVocabulary
 from stages.tts.clauses import ClauseRules
-from stages.tts.clausewise import ClausewiseUtterance
+from stages.tts.clausewise import ClausewiseUtterance, Piece
 from stages.tts.front import Front
 from stages.tts.sound import Rests
 from stages.tts.utterance import Sound
@@ -17,9 +18,12 @@ class Letters:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def synthesise(self, text: str) -> NDArray[np.int16]:
+    def pieces(self, text: str) -> Iterator[Piece]:
         self.said.append(text)
-        return np.zeros(0 if text == "mute." else len(text), np.int16)
+        if text == "long.":
+            yield np.zeros(30, np.int16), False
+        if text != "mute.":
+            yield np.zeros(len(text), np.int16), True
 
 
 def speak(text: str, *, complete: bool = True) -> tuple[list[str], list[Sound]]:
@@ -84,3 +88,9 @@ def test_a_broken_tail_is_dropped() -> None:
     utterance.end(complete=True)
     assert utterance.more()
     assert voice.said == ["Hi"]
+
+
+def test_a_clause_in_pieces_is_voiced_with_its_last() -> None:
+    _, sounds = speak("Yes? long. End.")
+    assert [len(sound.samples) for sound in sounds] == [4, 250, 30, 5, 250, 4]
+    assert [sound.position for sound in sounds] == [3, 3, 3, 9, 9, 14]
