@@ -57,6 +57,7 @@ PACE = 20
 CLOSING = 3  # words until the voice may begin
 FIFTEEN = "You can walk along the river every morning and visit the old museum after lunch."
 WHOLE_SENTENCES = ClauseRules(first_words=0, first_minimum=10**6, minimum=10**6, maximum=10**6)
+LOOKAHEADS = (0, 1, 2, 3)
 REPLIES, QUICK_REPLIES = 1000, 100
 QUICK = 3  # every so-manieth sentence
 
@@ -219,8 +220,7 @@ def measure(options: argparse.Namespace, config: Config, progress: Progress) -> 
     replies = QUICK_REPLIES if options.quick else REPLIES
     figures["memory_growth_mib"] = memory_growth(bench, replies)
     figures["max_sample_difference"] = max(map(difference_of(bench), sentences[:5]))
-    judge = Judge(options.judge)
-    figures |= quality(bench, sentences, judge, progress)
+    figures |= quality(bench, sentences, Judge(options.judge), progress)
     return make_result(
         metrics.TTS.name,
         before=before,
@@ -316,26 +316,30 @@ def difference_of(bench: Bench) -> Callable[[str], float]:
 def quality(
     bench: Bench, sentences: Sequence[str], judge: Judge, progress: Progress
 ) -> dict[str, Figure]:
-    """What two words of lookahead change, against whole sentences with the same noise."""
-    grown, whole = [], []
-    for number, text in enumerate(sentences, 1):
-        progress(f"quality: sentence {number} of {len(sentences)}")
-        grown.append(list(grow(bench, text, bench.rules.lookahead)))
-        whole.append(list(grow(bench, text, None)))
-    joined, wholes = ([joining(sounds) for sounds in half] for half in (grown, whole))
-    rate = bench.split.rate
-    errors = {name: judge.errors(sentences, half, rate) for name, half in
-              (("streaming", joined), ("sentences", wholes))}  # fmt: skip
-    lengths = [len(one) / len(other) for one, other in zip(joined, wholes, strict=True)]
+    """What lookahead changes, against whole sentences with the same noise."""
+    progress("quality: whole sentences")
+    rate, chosen = bench.split.rate, bench.rules.lookahead
+    wholes = [joining(list(grow(bench, text, None))) for text in sentences]
+    errors = judge.errors(sentences, wholes, rate)
     inside = max(int(np.abs(np.diff(one.astype(np.int32))).max()) for one in wholes)
-    return {
-        "length_ratio": sum(map(len, joined)) / sum(map(len, wholes)),
-        "length_ratio_min": min(lengths),
-        "length_ratio_max": max(lengths),
-        "wer_delta_points": errors["streaming"] - errors["sentences"],
-        **{f"wer_percent.{name}": value for name, value in errors.items()},
-        "seam_step_ratio": max(map(seam_step, grown)) / inside,
-    }
+    found: dict[str, Figure] = {"wer_percent.whole": errors}
+    for lookahead in sorted({*LOOKAHEADS, chosen}):
+        progress(f"quality: lookahead {lookahead}")
+        sounds = [list(grow(bench, text, lookahead)) for text in sentences]
+        joined = list(map(joining, sounds))
+        lengths = [len(one) / len(other) for one, other in zip(joined, wholes, strict=True)]
+        ratio = sum(map(len, joined)) / sum(map(len, wholes))
+        wrong = judge.errors(sentences, joined, rate)
+        found |= {f"length_ratio.{lookahead}": ratio, f"wer_percent.{lookahead}": wrong}
+        if lookahead == chosen:
+            found |= {
+                "length_ratio": ratio,
+                "length_ratio_min": min(lengths),
+                "length_ratio_max": max(lengths),
+                "wer_delta_points": wrong - errors,
+                "seam_step_ratio": max(map(seam_step, sounds)) / inside,
+            }
+    return found
 
 
 def grow(bench: Bench, text: str, lookahead: int | None) -> Iterator[Sound]:
@@ -352,7 +356,8 @@ def grow(bench: Bench, text: str, lookahead: int | None) -> Iterator[Sound]:
         if is_last:
             sentence.end(Ending.SENTENCE)
         if is_last or (lookahead is not None and sentence.fresh(lookahead)):
-            sentence.grow(lookahead or 0, 0)
+            least = bench.rules.least_frames if number == lookahead else 0
+            sentence.grow(lookahead or 0, least)
             while sentence.ready:
                 yield from sentence.decode(bench.rules.first_frames)
 

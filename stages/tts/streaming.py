@@ -19,7 +19,8 @@ class StreamRules:
 
     Attributes:
         lookahead: words that must be known behind one before it is said.
-        least_frames: a hungry listener gets so many, if need be with less lookahead.
+        least_frames: a hungry listener gets so many, if need be with less lookahead: 24 last until
+            the next word has come at 20 ids a second and was said.
         first_frames: the first piece of an answer; each is twice as long as the one before,
         most_frames: up to this.
         fresh_words: how many it waits for before it looks at the text again,
@@ -27,7 +28,7 @@ class StreamRules:
     """
 
     lookahead: int = 2
-    least_frames: int = 8
+    least_frames: int = 24
     first_frames: int = 16
     most_frames: int = 128
     fresh_words: int = 4
@@ -130,7 +131,8 @@ class StreamingUtterance:
         return sentence.ready > 0 and (enough or self._is_hungry)
 
     def _decode(self, sentence: Sentence) -> None:
-        sounds = sentence.decode(self._frames)
+        ready = sentence.ready  # what would be left is not worth a window of its own
+        sounds = sentence.decode(ready if 2 * ready <= 3 * self._frames else self._frames)
         if not sounds:
             return
         self._frames = min(2 * self._frames, self._rules.most_frames)

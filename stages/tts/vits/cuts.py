@@ -84,7 +84,7 @@ def find_cuts(flow: Dataflow) -> Cuts:
 def _durations(flow: Dataflow) -> str:
     on_the_way = flow.below(flow.inputs[0]) & flow.above(flow.outputs[0])
     rounded = [str(n.output[0]) for n in flow.nodes if n.op_type == "Ceil"]
-    return _only([name for name in rounded if name in on_the_way], "durations, rounded up")
+    return _only([name for name in rounded if name in on_the_way], "Ceil, of the durations")
 
 
 def _noises(flow: Dataflow, durations: str) -> tuple[str | None, str]:
