@@ -86,20 +86,10 @@ def test_an_interrupted_reply_leaves_nothing_behind(tmp_path: Path) -> None:
     assert np.array_equal(say(stage.begin(), "cab bed."), fresh)
 
 
-ODD = (
-    "",
-    "...",
-    "?!",
-    "🙂",
-    "\x00\x07\x1b",
-    "abcdef" * 300,
-    "abc 한국어 好 где",
-    "``` x",
-    "\n" * 50,
-)
+ODD = ["", "...", "?!", "🙂", "\x00\x07\x1b", "\n" * 50, "``` x", "abcdef" * 300]
 
 
-@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("text", [*ODD, "abc 한국어 好 где"])
 def test_any_reply_is_survived_and_the_next_turn_works(
     tmp_path: Path, make_lane: MakeLane, text: str
 ) -> None:
