@@ -343,6 +343,44 @@ LLM_NARROW = Benchmark(
     ),
 )
 
+
+TTS = Benchmark(
+    "tts",
+    "How soon and how well does a voice speak text that is still being written?",
+    "sentences",
+    (
+        Metric(
+            "first_sound_p50_ms",
+            "from the id that closes the third word to the first audible piece, at 20 ids/s "
+            "(and at each pace)",
+            Bar(90),
+        ),
+        Metric("first_sound_p95_ms", "the same, 95th percentile"),
+        Metric("first_id_to_sound_ms", "15 words at 20 ids/s: from the first id, by way"),
+        Metric("first_sound_ratio", "of these, streaming / sentence by sentence", Bar(0.35)),
+        Metric(
+            "underruns", "pieces that came too late for one who listens at once, 20 ids/s", Bar(0)
+        ),
+        Metric("real_time_factor", "processor time / sound, one core, 20 ids/s", Bar(0.25)),
+        Metric(
+            "max_sample_difference",
+            "windows against the whole, same noise, whole text known",
+            Bar(1e-5),
+        ),
+        Metric(
+            "length_ratio",
+            "each word said as soon as may be / whole sentences (and by words of lookahead)",
+            Bar(1.05),
+        ),
+        Metric("length_ratio_min", "the shortest of a sentence", Bar(0.95, upward=True)),
+        Metric("length_ratio_max", "the longest of a sentence"),
+        Metric("wer_delta_points", "Whisper's word errors: streaming - sentences", Bar(2)),
+        Metric("wer_percent", "word errors of whole sentences, and by words of lookahead"),
+        Metric("seam_step_ratio", "largest step between pieces / inside whole sentences", Bar(1)),
+        Metric("memory_growth_mib", "over nine tenths of the replies", Bar(4)),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     IDLE,
@@ -355,4 +393,5 @@ BENCHMARKS = (
     LLM_LOAD,
     LLM_CUDA,
     LLM_NARROW,
+    TTS,
 )

@@ -178,7 +178,10 @@ class TtsConfig(Section):
         speed: 1.0 is the voice's own.
         volume: 1.0 is the voice's own.
         speaker: of a voice with several.
-        first_words: the first clause of an answer is cut after so many words at the latest.
+        streaming: speak a sentence while it is being written, if the voice can be split for it.
+        lookahead: words that are known behind one before it is said.
+        skip_thinking: a reasoning model's `<think>` to `</think>` is not spoken.
+        first_words: without streaming, the first clause is cut after so many words; 0: never.
     """
 
     stage: str = "piper"
@@ -186,6 +189,9 @@ class TtsConfig(Section):
     speed: float = Field(1.0, ge=0.25, le=4)
     volume: float = Field(1.0, ge=0, le=4)
     speaker: int = Field(0, ge=0)
+    streaming: bool = True
+    lookahead: int = Field(2, ge=0, le=16)
+    skip_thinking: bool = True
     first_words: int = Field(4, ge=0)
 
 

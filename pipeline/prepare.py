@@ -25,7 +25,7 @@ def references(config: Config) -> dict[str, str]:
         needed["asr.model"] = config.asr.model
     if config.llm.model != "bytes":
         needed["llm.model"] = config.llm.model
-    if config.tts.stage == "piper":
+    if config.tts.stage in ("piper", "coqui"):
         needed["tts.model"] = config.tts.model
     return needed
 

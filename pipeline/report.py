@@ -175,6 +175,7 @@ def _turn_json(answer: Answer) -> dict[str, Any]:
         "ids_heard": timeline.early[1] if timeline and timeline.early else None,
         "cut_off": timeline.cut_off if timeline else False,
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns] if timeline else [],
+        "voice_late_ms": [round(ns / 1e6, 1) for _, ns in timeline.voice_late] if timeline else [],
         "events_lost": timeline.lost if timeline else 0,
         "errors": list(answer.faults),
         "note": answer.question.truncated,
@@ -202,8 +203,11 @@ def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
         early, words = timeline.early
         rows.append(labelled("early", f"{early} of {words} ids came while they were spoken", "dim"))
     for at, length in timeline.underruns:
-        after = (at - (timeline.speech_end or at)) / 1e6
-        rows.append(labelled("note", f"a gap of {length / 1e6:.0f} ms at {after:.0f} ms", "yellow"))
+        gap = f"a gap of {length / 1e6:.0f} ms at {_after(at, timeline):.0f} ms"
+        rows.append(labelled("note", gap, "yellow"))
+    for at, length in timeline.voice_late:
+        late = f"the voice was {length / 1e6:.0f} ms late at {_after(at, timeline):.0f} ms"
+        rows.append(labelled("note", late, "yellow"))
     if timeline.cut_off:
         rows.append(labelled("note", "released before the user had finished", "yellow"))
     if "first_audio" in timeline.phases and timeline.first_audio_ms is None:
@@ -211,6 +215,11 @@ def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
     if timeline.lost:
         rows.append(labelled("note", f"{timeline.lost} events were lost: times may lack", "yellow"))
     return rows
+
+
+def _after(at: int, timeline: Timeline) -> float:
+    """Ms after the end of speech."""
+    return (at - (timeline.speech_end or at)) / 1e6
 
 
 def _why(timeline: Timeline) -> str:

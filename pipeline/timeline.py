@@ -39,6 +39,8 @@ class Timeline:
         speech_end: monotonic ns of the end of the user's speech; None if unknown.
         speech_end_source: "clip" (annotated or measured) or "vad" (the detector's estimate).
         underruns: (monotonic ns, length in ns) of each gap in the answer.
+        voice_late: (monotonic ns, ns) of each time that the voice kept the listener waiting though
+            it knew what to say, and for how long it had known; other gaps are missing words.
         lost: event records of any lane that were lost since the last turn was told: the rest may
             be incomplete.
     """
@@ -52,6 +54,7 @@ class Timeline:
     speech_end: int | None
     speech_end_source: str
     underruns: tuple[tuple[int, int], ...] = ()
+    voice_late: tuple[tuple[int, int], ...] = ()
     lost: int = 0
 
     @property
@@ -125,7 +128,8 @@ class Collector:
             values=values,
             speech_end=speech_end,
             speech_end_source=source,
-            underruns=tuple((r.at, r.value) for r in mine if r.event == Event.UNDERRUN),
+            underruns=_instants(mine, Event.UNDERRUN),
+            voice_late=_instants(mine, Event.VOICE_LATE),
             lost=lost,
         )
 
@@ -157,6 +161,11 @@ def _milestones(records: list[EventRecord]) -> tuple[dict[Event, int], dict[Even
         at[event] = record.at
         values[event] = record.value
     return at, values
+
+
+def _instants(records: list[EventRecord], event: Event) -> tuple[tuple[int, int], ...]:
+    """When something happened, each time, and its value."""
+    return tuple((record.at, record.value) for record in records if record.event == event)
 
 
 def _speech_end(records: list[EventRecord], at: dict[Event, int]) -> tuple[int | None, str]:

@@ -26,3 +26,4 @@ class Event(IntEnum):
     UNDERRUN = 18  # audio: there was nothing to play inside an answer; value: ns
     PLAY_END = 19  # audio: the last sample was played
     OUTCOME = 20  # turn: the turn has ended; value: Outcome
+    VOICE_LATE = 21  # tts: the listener waited for sound of words that were known; value: ns

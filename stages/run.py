@@ -38,7 +38,11 @@ BUILTIN = {
         "transformers": "stages.llm.transformers:TransformersLlm",
         "scripted": "stages.llm.scripted:ScriptedLlm",
     },
-    "tts": {"piper": "stages.tts.piper:PiperTts", "scripted": "stages.tts.scripted:ScriptedTts"},
+    "tts": {
+        "piper": "stages.tts.piper:PiperTts",
+        "coqui": "stages.tts.coqui:CoquiTts",
+        "scripted": "stages.tts.scripted:ScriptedTts",
+    },
 }
 
 

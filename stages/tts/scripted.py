@@ -39,6 +39,7 @@ class ToneUtterance:
 
     def __init__(self, vocabulary: Vocabulary, options: ScriptedTtsOptions) -> None:
         self.rate = options.rate
+        self.due: int | None = None
         self._options = options
         self._detokenizer = Detokenizer(vocabulary)
         self._text = ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.tts.clauses import Ending
+from stages.tts.boundaries import Ending
 
 FRAME_S = 0.005
 FLOOR = 10 ** (-50 / 20)  # RMS below which a frame counts as silence, as in first-audio latency

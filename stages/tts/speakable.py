@@ -1,7 +1,7 @@
-"""What of a clause is said: markup, emoji and unknown symbols skipped, words and punctuation kept.
+"""What of a word is said: markup, emoji and unknown symbols skipped, letters and punctuation kept.
 
 Rule: a symbol that is neither a letter, a digit nor punctuation with a name or a rest of its own is
-skipped; text without a letter or digit is not said at all.
+skipped.
 """
 
 # ruff: noqa: RUF001  (the punctuation of several languages is what this file is about)
@@ -9,19 +9,16 @@ skipped; text without a letter or digit is not said at all.
 import re
 import unicodedata
 
-_LINE_MARKS = re.compile(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]*|[-*+•‣◦][ \t]+)+")
 _EMPHASIS = re.compile(r"\*\*|__|~~|`+")
-_LEADING_RESTS = re.compile(r"^(?:[ ,;:?!…]|\.(?!\d))+")
 _SPELLED_SYMBOLS = frozenset("$€£¥¢%&+=@°/§")
 _RESTING_SYMBOLS = frozenset(".,;:?!…'\"’‘“”()-–—。！？、，；：¿¡«»")
 _IPA = range(0x250, 0x300)  # phonetic letters and marks: written sound, which is no word
 
 
-def speakable(text: str) -> str:
-    """The words of a clause, single spaces between them; empty if there is nothing to say."""
-    text = _EMPHASIS.sub("", _LINE_MARKS.sub("", text))
-    said = _LEADING_RESTS.sub("", " ".join("".join(map(_kept, text)).split()))
-    return said if any(map(str.isalnum, said)) else ""
+def say_word(word: str) -> str:
+    """What is said of one word, a blank before it if it had white space there."""
+    said = " ".join("".join(map(_kept, _EMPHASIS.sub("", word))).split())
+    return f" {said}" if said and word[0].isspace() else said
 
 
 def _kept(char: str) -> str:

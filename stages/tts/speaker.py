@@ -26,6 +26,7 @@ class Answer:
         voiced: position of the last id voiced to its end; -1: none.
         status: how the reply ended; None: more ids may come.
         is_over: `voice_end` was set; whatever still comes is ignored.
+        wanted_at: monotonic ns since when it could go on, but for the voice; None: it cannot.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Answer:
     voiced: int = -1
     status: Status | None = None
     is_over: bool = False
+    wanted_at: int | None = None
 
 
 class Speaker(Session):
@@ -61,19 +63,41 @@ class Speaker(Session):
 
     def step(self) -> None:
         """Read ids, put sound, synthesise a stretch."""
+        if self.listen():
+            self.speak()
+
+    def listen(self) -> bool:
+        """Read ids and put sound; whether all sound is put, so that there is room for more."""
         self._follow(self.lane.answer)
         self._read()
         self.due = 0 if len(self.lane.reply) else None
-        if not self._put_pending():
-            return  # the ring is full: its reader wakes this lane
-        sound = None if self._answer.is_over else self._answer.utterance.more()
-        if sound:
+        return self._put_pending()
+
+    def speak(self) -> bool:
+        """Synthesise a stretch; whether there was anything to say."""
+        answer = self._answer
+        if answer.is_over:
+            return False
+        if answer.wanted_at is None:
+            answer.wanted_at = self._now()
+        if sound := answer.utterance.more():
             self._pending = sound
             self._follow(self.lane.answer)  # that took a while: it may be stale by now
+            self._tell_late()
             self._put_pending()
             self.due = 0
-        elif self._answer.status is not None:
-            self._finish(self._answer.status)
+            return True
+        answer.wanted_at = None
+        if (due := answer.utterance.due) is not None:
+            self.due = due if self.due is None else self.due
+        elif answer.status is not None:
+            self._finish(answer.status)
+        return False
+
+    @property
+    def ahead(self) -> int:
+        """How many blocks of the answer wait to be heard: who has fewest is served first."""
+        return len(self.lane.voice) if self._answer.blocks else 0
 
     def fail(self, error: Exception) -> None:
         """The answer ends where its sound on the ring ends."""
@@ -121,6 +145,14 @@ class Speaker(Session):
             self._answer.voiced = sound.position
         self._pending, self._put = None, 0
         return True
+
+    def _tell_late(self) -> None:
+        """Say so if the listener has run out of sound while the voice knew what to say."""
+        answer, now = self._answer, self._now()
+        is_heard = self._pending and answer.blocks and self.lane.released == answer.number
+        if is_heard and not len(self.lane.voice) and answer.wanted_at is not None:
+            self._emit(Event.VOICE_LATE, now - answer.wanted_at)
+        answer.wanted_at = None
 
     def _put_block(self, sound: Sound, block: NDArray[np.int16], rate: int) -> bool:
         answer = self._answer

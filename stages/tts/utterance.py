@@ -25,9 +25,11 @@ class Utterance(Protocol):
 
     Attributes:
         rate: samples a second.
+        due: monotonic ns at which `more` is to be asked again though no id came; None: never.
     """
 
     rate: int
+    due: int | None
 
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply; quick, no synthesis."""

@@ -48,7 +48,8 @@ def test_each_result_is_a_column_and_parts_follow_their_whole() -> None:
 
 def test_without_results_the_metrics_are_still_explained() -> None:
     text = generate({})
-    assert text.count("No result is committed yet.") == len(BENCHMARKS) - 1  # a sweep is a table of its own
+    # a sweep is a table of its own
+    assert text.count("No result is committed yet.") == len(BENCHMARKS) - 1
     assert "`first_audio_p50_ms`" in text
 
 

@@ -57,10 +57,11 @@ def answer(
     question: Question = QUESTION,
     faults: tuple[str, ...] = (),
     underruns: tuple[tuple[int, int], ...] = (),
+    late: tuple[tuple[int, int], ...] = (),
     source: str = "clip",
 ) -> Answer:
     instants = {event: 10**12 + int(ms * MS) for event, ms in (AT if at is None else at).items()}
-    timeline = Timeline(0, 1, 1, outcome, instants, {}, 10**12, source, underruns)
+    timeline = Timeline(0, 1, 1, outcome, instants, {}, 10**12, source, underruns, late)
     ended = TurnEnded(timeline, "Is a dog a better pet than a cat?", REPLY)
     return Answer(question, 1, ended, faults, Path("answers/dog-or-cat-1.wav"))
 
@@ -221,12 +222,16 @@ def test_a_turn_at_80_columns_has_every_word_whole() -> None:
     cut = Question(QUESTION.path, 3.2, 2.5, "energy", "the file is cut off: " + "so " * 40)
     fault = "tts: the voice was lost, " + "and lost again, " * 8
     underruns = ((10**12 + 2400 * MS, 307 * MS),)
-    text = shown(render_turn(answer(question=cut, faults=(fault,), underruns=underruns)), 80)
+    late = ((10**12 + 2700 * MS, 290 * MS),)
+    text = shown(
+        render_turn(answer(question=cut, faults=(fault,), underruns=underruns, late=late)), 80
+    )
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     words = " ".join(text.split())
     for whole in (REPLY, cut.truncated.strip(), fault.strip(), "a gap of 307 ms at 2400 ms"):
         assert whole in words
+    assert "the voice was 290 ms late at 2700 ms" in words
     assert "first audio does not count: a gap followed within a second" in words
 
 

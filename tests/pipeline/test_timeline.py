@@ -109,6 +109,7 @@ def test_an_answer_released_too_early_is_a_cut_off_and_no_sample() -> None:
 def test_first_audio_counts_only_without_a_gap_in_its_first_second(at: int, counts: bool) -> None:
     timeline = finish([*TURN, record(Event.UNDERRUN, at, value=30 * MS)])
     assert timeline.underruns == ((at * MS, 30 * MS),)
+    assert timeline.voice_late == ()
     assert (timeline.first_audio_ms is not None) is counts
 
 
@@ -141,3 +142,9 @@ def test_a_new_conversation_forgets_the_old_one() -> None:
     collector.add(TURN)
     collector.forget(0)
     assert collector.finish(0, 1, 1, Outcome.ANSWERED, 0).at == {}
+
+
+def test_a_late_voice_is_told_from_missing_words() -> None:
+    assert finish([*TURN, record(Event.VOICE_LATE, 4000, value=80 * MS)]).voice_late == (
+        (4000 * MS, 80 * MS),
+    )

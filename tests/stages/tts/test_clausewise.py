@@ -1,9 +1,11 @@
+from collections.abc import Iterator
+
 import numpy as np
-from numpy.typing import NDArray
 
 from pipeline.tokenizer import ByteVocabulary
 from stages.tts.clauses import ClauseRules
-from stages.tts.clausewise import ClausewiseUtterance
+from stages.tts.clausewise import ClausewiseUtterance, Piece
+from stages.tts.front import Front
 from stages.tts.sound import Rests
 from stages.tts.utterance import Sound
 
@@ -16,15 +18,18 @@ class Letters:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def synthesise(self, text: str) -> NDArray[np.int16]:
+    def pieces(self, text: str) -> Iterator[Piece]:
         self.said.append(text)
-        return np.zeros(0 if text == "mute." else len(text), np.int16)
+        if text == "long.":
+            yield np.zeros(30, np.int16), False
+        if text != "mute.":
+            yield np.zeros(len(text), np.int16), True
 
 
 def speak(text: str, *, complete: bool = True) -> tuple[list[str], list[Sound]]:
     voice = Letters()
     utterance = ClausewiseUtterance(
-        ByteVocabulary(), voice, ClauseRules(), Rests(sentence=0.25, phrase=0.1, word=0.0)
+        Front(ByteVocabulary()), voice, ClauseRules(), Rests(sentence=0.25, phrase=0.1, word=0.0)
     )
     sounds = []
     for position, id in enumerate(text.encode()):
@@ -39,7 +44,7 @@ def speak(text: str, *, complete: bool = True) -> tuple[list[str], list[Sound]]:
 
 
 def test_a_clause_is_spoken_before_the_reply_is_complete() -> None:
-    utterance = ClausewiseUtterance(ByteVocabulary(), Letters(), ClauseRules(), Rests())
+    utterance = ClausewiseUtterance(Front(ByteVocabulary()), Letters(), ClauseRules(), Rests())
     for position, id in enumerate(b"Hello there. H"):
         assert utterance.more() is None
         utterance.feed(id, position)
@@ -67,7 +72,7 @@ def test_an_incomplete_reply_ends_after_its_last_whole_clause() -> None:
 
 
 def test_text_held_back_as_a_tag_is_said_at_the_end() -> None:
-    assert speak("it is 1 <th")[0] == ["it is 1 th"]
+    assert speak("it is 1 <th")[0] == ["it is one th"]
 
 
 def test_thoughts_are_not_said() -> None:
@@ -77,9 +82,15 @@ def test_thoughts_are_not_said() -> None:
 
 def test_a_broken_tail_is_dropped() -> None:
     vocabulary = ByteVocabulary()
-    utterance = ClausewiseUtterance(vocabulary, voice := Letters(), ClauseRules(), Rests())
+    utterance = ClausewiseUtterance(Front(vocabulary), voice := Letters(), ClauseRules(), Rests())
     for position, id in enumerate([*b"Hi", 0xF0, 0x9F]):
         utterance.feed(id, position)
     utterance.end(complete=True)
     assert utterance.more()
     assert voice.said == ["Hi"]
+
+
+def test_a_clause_in_pieces_is_voiced_with_its_last() -> None:
+    _, sounds = speak("Yes? long. End.")
+    assert [len(sound.samples) for sound in sounds] == [4, 250, 30, 5, 250, 4]
+    assert [sound.position for sound in sounds] == [3, 3, 3, 9, 9, 14]

@@ -8,84 +8,109 @@ import pytest
 
 from pipeline.errors import ConfigError, ModelError
 from pipeline.models import resolve
-from stages.tts.piper import find_voice
-from stages.tts.piper_voice import PiperVoice, VoiceSettings
+from stages.tts.piper_model import PiperModel, VoiceSettings, find_voice
+from stages.tts.piper_voice import PiperVoice
 from stages.tts.sound import FLOOR
+from stages.tts.speller import Speller
 
 
 class FakePiper:
-    """As `piper.PiperVoice`, with a phoneme a letter; a second of sound, loud in its middle."""
+    """As `piper.PiperVoice`, with a phoneme a letter."""
 
     def __init__(self, speakers: int = 1) -> None:
         self.config = SimpleNamespace(
             sample_rate=1000,
             length_scale=1.0,
+            noise_scale=0.667,
+            noise_w_scale=0.8,
             num_symbols=100,
             num_speakers=speakers,
             speaker_id_map={},
             phoneme_id_map={"a": [1], "b": [2], ".": [3], "x": [100]},
         )
-        self.asked: list[list[str]] = []
 
     def phonemize(self, text: str) -> list[list[str]]:
         return [list(sentence) for sentence in text.split("|")]
 
     def phonemes_to_ids(self, phonemes: list[str]) -> list[int]:
-        self.asked.append(phonemes)
         return [id for phoneme in phonemes for id in self.config.phoneme_id_map[phoneme]]
 
-    def phoneme_ids_to_audio(self, ids: list[int], style: object) -> np.ndarray:
-        sound = np.zeros((1, 1000), np.float32)
-        sound[0, 400:600] = 0.5
-        return sound
+
+class FakeSession:
+    """A second of sound, loud in its middle."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, np.ndarray]] = []
+
+    def get_inputs(self) -> list[SimpleNamespace]:
+        return [SimpleNamespace(name=name) for name in ("input", "input_lengths", "scales", "sid")]
+
+    def run(self, outputs: None, given: dict[str, np.ndarray]) -> list[np.ndarray]:
+        self.asked.append(given)
+        sound = np.zeros((1, 1, 1000), np.float32)
+        sound[..., 400:600] = 0.5
+        return [sound]
+
+
+def fake(session: FakeSession | None = None, speakers: int = 1, **settings: float) -> PiperVoice:
+    voice = FakePiper(speakers)
+    chosen = VoiceSettings(**settings)  # type: ignore[arg-type]
+    model = PiperModel(Path("fake.onnx"), voice.config, Speller(voice), chosen)
+    return PiperVoice(model, session or FakeSession())
 
 
 def test_silence_around_a_clause_is_dropped() -> None:
-    sound = PiperVoice(FakePiper(), VoiceSettings()).synthesise("ab.")
+    sound = fake().synthesise("ab.")
     assert 200 <= len(sound) <= 260
     assert sound.max() == round(0.5 * 32767)
 
 
 def test_two_sentences_of_one_clause_rest_between() -> None:
-    voice = PiperVoice(FakePiper(), VoiceSettings())
-    assert len(voice.synthesise("ab.|ab.")) == 2 * len(voice.synthesise("ab.")) + 100
+    assert len(fake().synthesise("ab.|ab.")) == 2 * len(fake().synthesise("ab.")) + 100
 
 
-def test_volume_is_a_factor() -> None:
-    sound = PiperVoice(FakePiper(), VoiceSettings(volume=0.5)).synthesise("ab.")
+def test_settings_reach_the_graph() -> None:
+    session = FakeSession()
+    sound = fake(session, speakers=4, speed=2.0, noise=0.1, volume=0.5, speaker=3).synthesise("ab")
+    assert session.asked[0]["scales"].tolist() == pytest.approx([0.1, 0.5, 0.8])
+    assert session.asked[0]["sid"].tolist() == [3]
     assert sound.max() == round(0.25 * 32767)
 
 
 @pytest.mark.parametrize("text", ["", ".", "ʤ", "x"])
 def test_what_the_voice_cannot_say_gives_no_samples(text: str) -> None:
-    fake = FakePiper()
-    sound = PiperVoice(fake, VoiceSettings()).synthesise(text)
+    session = FakeSession()
+    sound = fake(session).synthesise(text)
     assert sound.dtype == np.int16
     assert len(sound) == 0
-    assert fake.asked == []
+    assert session.asked == []
 
 
 def test_unknown_symbols_and_ids_outside_the_table_are_skipped_with_one_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Fault 15."""
-    fake = FakePiper()
-    voice = PiperVoice(fake, VoiceSettings())
+    session = FakeSession()
+    voice = fake(session)
     with caplog.at_level(logging.WARNING):
         voice.synthesise("aʤxb")
         voice.synthesise("aʤxb")
-    assert fake.asked == [["a", "b"]] * 2
+    assert [given["input"].tolist() for given in session.asked] == [[[1, 2]]] * 2
     assert len(caplog.records) == 2  # one for each symbol
 
 
 def test_an_unknown_speaker_is_named() -> None:
     with pytest.raises(ConfigError, match="no speaker 3; it has 2"):
-        PiperVoice(FakePiper(speakers=2), VoiceSettings(speaker=3))
+        fake(speakers=2, speaker=3)
+
+
+def load(path: Path, settings: VoiceSettings | None = None) -> PiperVoice:
+    return PiperVoice.load(PiperModel.load(path, settings or VoiceSettings()))
 
 
 def test_a_voice_without_its_json_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"voice\.onnx\.json does not exist"):
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+        load(tmp_path / "voice.onnx")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"audio": 3}', b"\xff"])
@@ -93,7 +118,7 @@ def test_a_broken_json_is_named(tmp_path: Path, content: str | bytes) -> None:
     data = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "voice.onnx.json").write_bytes(data)
     with pytest.raises(ModelError, match="not the JSON of a Piper voice") as caught:
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+        load(tmp_path / "voice.onnx")
     assert "Piper voice" in caught.value.remedy
 
 
@@ -108,11 +133,11 @@ PIPER_JSON = {
 
 def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
     (tmp_path / "voice.onnx.json").write_text(json.dumps(PIPER_JSON))
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+    with pytest.raises(ModelError, match=r"voice\.onnx does not exist"):
+        load(tmp_path / "voice.onnx")
     (tmp_path / "voice.onnx").write_text("no model")
     with pytest.raises(ModelError, match="cannot be loaded"):
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+        load(tmp_path / "voice.onnx")
 
 
 def test_a_model_of_another_kind_is_named(tmp_path: Path) -> None:
@@ -121,7 +146,7 @@ def test_a_model_of_another_kind_is_named(tmp_path: Path) -> None:
     (tmp_path / "voice.onnx.json").write_text(json.dumps(PIPER_JSON))
     (tmp_path / "voice.onnx").write_bytes(silero_vad_path().read_bytes())
     with pytest.raises(ModelError, match="not a Piper voice"):
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+        load(tmp_path / "voice.onnx")
 
 
 def test_piper_that_is_not_installed_names_the_extra(
@@ -129,7 +154,7 @@ def test_piper_that_is_not_installed_names_the_extra(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "piper", None)
     with pytest.raises(ModelError) as caught:
-        PiperVoice.load(tmp_path / "voice.onnx", VoiceSettings())
+        load(tmp_path / "voice.onnx")
     assert caught.value.remedy == "pip install 'voxring[local]'"
 
 
@@ -147,7 +172,7 @@ def test_a_folder_with_one_voice_is_that_voice(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def joe() -> PiperVoice:
     path = find_voice(resolve("bundle:piper-joe-medium"))
-    return PiperVoice.load(path, VoiceSettings(noise=0.0, noise_w=0.0))
+    return load(path, VoiceSettings(noise=0.0, noise_w=0.0))
 
 
 @pytest.mark.models
@@ -183,7 +208,7 @@ def test_joe_survives_any_text(joe: PiperVoice, text: str) -> None:
 @pytest.mark.models
 def test_speed_shortens() -> None:
     path = find_voice(resolve("bundle:piper-joe-medium"))
-    fast = PiperVoice.load(path, VoiceSettings(speed=2.0, noise=0.0, noise_w=0.0))
-    slow = PiperVoice.load(path, VoiceSettings(noise=0.0, noise_w=0.0))
+    fast = load(path, VoiceSettings(speed=2.0, noise=0.0, noise_w=0.0))
+    slow = load(path, VoiceSettings(noise=0.0, noise_w=0.0))
     text = "A fast fox runs over the hill."
     assert 0.4 <= len(fast.synthesise(text)) / len(slow.synthesise(text)) <= 0.65

@@ -17,6 +17,7 @@ class Beeps:
     """150 samples an id, each sample the id."""
 
     rate = 5000  # 100 samples a block
+    due: int | None = None
 
     def __init__(self) -> None:
         self.todo: list[Sound] = []

@@ -105,8 +105,9 @@ def piper() -> PiperTts:
 @pytest.mark.models
 def test_piper_speaks_ids(piper: PiperTts, make_lane: MakeLane) -> None:
     sound, end = sound_of(piper, make_lane, list("Hello there 🙂, my friend.".encode()))
-    assert 0.8 <= len(sound) / piper.voice.rate <= 2.5
-    assert end == End(1, -(-len(sound) // 441), Status.OK)
+    assert 0.8 <= len(sound) / 22_050 <= 2.5
+    assert end.status is Status.OK
+    assert len(sound) / 441 <= end.count <= len(sound) / 441 + 10  # a block ends with each word
 
 
 @pytest.mark.models
