@@ -76,6 +76,8 @@ def time_to_ready(profile: Profile) -> Iterable[Finding]:
 
 def warmth(profile: Profile) -> Iterable[Finding]:
     """The first turn must be as fast as the second."""
+    if profile.gpu:
+        return  # computes beside this program, so it has findings of its own
     seen = f"{profile.first_ms:.0f} ms, then {profile.again_ms:.0f} ms"
     yield judged(
         "first id of the first turn, of the second",
@@ -88,6 +90,8 @@ def warmth(profile: Profile) -> Iterable[Finding]:
 
 def pace(profile: Profile) -> Iterable[Finding]:
     """Speech needs six ids a second for each lane that speaks."""
+    if profile.gpu:
+        return
     ms = median(step.ms for step in profile.steps)
     yield judged(
         "time of one id",

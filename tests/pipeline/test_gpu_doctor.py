@@ -1,13 +1,17 @@
 """Findings about a GPU from made-up profiles."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
 from pipeline.findings import Health
 from pipeline.gpu_doctor import gpu_findings
+from pipeline.llm_doctor import LOOKS
 from stages.llm.gpu_profile import GpuProfile
+from stages.llm.profiling import Profile
+from tests.pipeline.test_llm_doctor import GOOD as CPU
 
 GOOD = GpuProfile(
     name="a GPU",
@@ -60,3 +64,11 @@ def test_what_could_not_be_read_is_said() -> None:
     unread = health(gap_us=None, copied=None, clock_share=None, throttled=None, others=None)
     assert list(unread.values()).count(Health.UNREAD) == 6  # and the L2, which only ncu reads
     assert Health.BAD not in unread.values()
+
+
+def test_a_gpu_speaks_for_itself_in_the_report() -> None:
+    profile = replace(CPU, gpu=GOOD)
+    assert Profile.parse(json.loads(json.dumps(asdict(profile)))) == profile
+    seen = [found.what for look in LOOKS for found in look(profile)]
+    assert "gap between two kernels" in seen
+    assert "time of one id" not in seen

@@ -94,7 +94,7 @@ def live(engine, lane, start, detours):
     return content, chosen
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(words, detours)
 def test_a_life_leaves_no_trace(engine, start, detours):
     content, chosen = live(engine, LIVED, start, detours)
@@ -199,7 +199,7 @@ class RunsAhead(EagerCompute):
         super().decode(lanes, known, positions, cheap=cheap)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(words, detours)
 def test_running_ahead_leaves_no_trace(engine, ahead, start, detours):
     lived = live(ahead, LIVED, start, detours)
