@@ -57,7 +57,7 @@ PACE = 20
 CLOSING = 3  # words until the voice may begin
 FIFTEEN = "You can walk along the river every morning and visit the old museum after lunch."
 WHOLE_SENTENCES = ClauseRules(first_words=0, first_minimum=10**6, minimum=10**6, maximum=10**6)
-LOOKAHEADS = (0, 1, 2, 3)
+LOOKAHEADS = (1, 2, 3)
 REPLIES, QUICK_REPLIES = 1000, 100
 QUICK = 3  # every so-manieth sentence
 

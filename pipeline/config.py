@@ -139,8 +139,9 @@ class LlmConfig(Section):
         quantization: of the weights of the stage "onnx"; "none" keeps them exactly.
         map_weights: the stage "onnx" keeps its weights packed on the disk, and maps them.
         context: tokens that a conversation may hold.
-        chunk: rows of the one shape in which given ids are computed, so that the portions in which
-            they arrive leave no trace, bit for bit; 0: each portion in a shape of its own.
+        chunk: for the stage "transformers": rows of the one shape in which given ids are computed,
+            so that the portions in which they arrive leave no trace, bit for bit; 0: each portion
+            in a shape of its own.
         system: the system prompt.
         max_new_tokens: an answer is cut after so many ids.
         temperature: 0 always takes the likeliest id; above, chance grows with it.
@@ -190,9 +191,9 @@ class TtsConfig(Section):
     volume: float = Field(1.0, ge=0, le=4)
     speaker: int = Field(0, ge=0)
     streaming: bool = True
-    lookahead: int = Field(2, ge=0, le=16)
+    lookahead: int = Field(2, ge=1, le=16)
     skip_thinking: bool = True
-    first_words: int = Field(4, ge=0)
+    first_words: int = Field(5, ge=0)
 
 
 class PipelineConfig(Frozen):

@@ -77,7 +77,9 @@ def _missing() -> str:
 
 def sources(folder: Path) -> list[Path]:
     """The files of a model folder that a build depends on."""
-    return sorted({path for pattern in _SOURCES for path in folder.glob(pattern)})
+    found = {path for pattern in _SOURCES for path in folder.glob(pattern)}
+    # A stamp of ours is rewritten whenever the folder was copied.
+    return sorted(path for path in found if not path.name.startswith("."))
 
 
 def build(

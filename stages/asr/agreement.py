@@ -53,7 +53,8 @@ class Agreement:
 
     def settle(self, words: Words) -> Words:
         """Hear the decode of the whole utterance, which has the last word; give what holds now."""
-        self._decodes.appendleft(words)
+        if not self._decodes or self._decodes[0] != words:  # it may have been offered at the pause
+            self._decodes.appendleft(words)
         self._commit(words)
         self._end = len(words)
         self.committed = (*self.committed[:-1], *words[-1:])

@@ -4,6 +4,7 @@ from stages.topology import INPUT_RATE
 
 _SHARE = 0.5  # of the time that decodes of one lane may take, all waiting included
 _SMOOTHING = 0.3
+_LONGEST_NS = 1_000_000_000  # longer is a program that was stopped, not a slow one
 
 
 class Cadence:
@@ -42,4 +43,5 @@ class Cadence:
 
     def took(self, ns: int) -> None:
         """A decode lasted so long, from its beginning to its words."""
+        ns = min(ns, _LONGEST_NS)
         self._cost_ns += _SMOOTHING * (ns - self._cost_ns) if self._cost_ns else ns

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Protocol
 
@@ -34,7 +34,6 @@ _QUIET_DB = 25.0  # below the loudest
 _CUT_BEFORE_END = 3 * RATE  # the newest words may still change
 _LONGEST = 29 * RATE  # sound that one window holds
 _PAUSE = RATE // 5  # silence that is surely between two words
-_BEFORE_SPEECH = 3 * RATE // 10  # what is kept of a pause: a voice begins before it is noticed
 _LANGUAGE = 3 * RATE  # of sound, after which its language is not asked for again
 
 
@@ -55,6 +54,16 @@ class Model(Protocol):
     def id_ends(  # noqa: D102
         self, encoded: object, decode: Decode, samples: int
     ) -> list[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """A pause up to which the turn was decoded."""
+
+    at: int
+    """samples from the turn's beginning"""
+    words: Words
+    """of the sound that is kept"""
 
 
 class Listener:
@@ -81,8 +90,9 @@ class Listener:
         """A new turn begins."""
         self._mel.clear()
         self._done: Words = ()  # of sound that is forgotten
+        self._gone = 0  # samples of it; places in the turn are counted from its beginning
         self._words: Words = ()  # of the sound that is kept, by its last decode
-        self._at_pause = 0  # samples that it was of, if it was a final one; else 0
+        self._pause: _Pause | None = None  # the newest, if what comes before it was decoded
         self._language = ""
 
     def hear(self, samples: Samples) -> None:
@@ -93,32 +103,35 @@ class Listener:
 
     def decode(self, *, final: bool) -> Decoding:
         """Begin to decode all of the turn so far."""
-        return self._decoding(self._mel.samples, final)
+        if final:
+            self._pause = None
+        return self._decoding(self._gone + self._mel.samples, final)
 
     def settle(self) -> None:
         """The speaker goes on after a pause: what came before it may be done with."""
-        pause = self._mel.samples - self._at_pause
-        if self._at_pause >= _CUT_AT_PAUSE and pause >= _PAUSE:
-            cut = max(self._at_pause, self._mel.samples - _BEFORE_SPEECH)
-            self._finish(self._words, cut)
-        self._at_pause = 0
+        pause, self._pause = self._pause, None
+        if pause is None:
+            return
+        before = pause.at - self._gone
+        if before >= _CUT_AT_PAUSE and self._mel.samples - before >= _PAUSE:
+            self._finish(pause.words, quietest(self._mel.sound, before, before + _PAUSE))
 
-    def _decoding(self, samples: int, final: bool) -> Decoding:
-        while samples > _LONGEST:
-            samples -= self._shorten()
+    def _decoding(self, end: int, final: bool) -> Decoding:
+        while end - self._gone > _LONGEST:
+            self._shorten()
             yield 0
         if final:
-            heard = self._final(samples)
-            self._at_pause = samples
+            heard = self._final(max(0, end - self._gone))
+            self._pause = _Pause(end, heard.words)
         else:
-            heard = yield from self._partial(samples)
+            heard = yield from self._partial(max(0, end - self._gone))
         self._words = heard.words
         return replace(heard, words=(*self._done, *heard.words))
 
-    def _shorten(self) -> int:
-        """Sound came faster than it was decoded: be done with a part; give its samples."""
+    def _shorten(self) -> None:
+        """Sound came faster than it was decoded: be done with a part."""
         cut = quietest(self._mel.sound, _LONGEST // 2, _LONGEST)
-        return self._finish(self._final(cut).words, cut)
+        self._finish(self._final(cut).words, cut)
 
     def _final(self, samples: int) -> Transcript:
         """The words of the first samples, with a second opinion where the first is doubtful."""
@@ -138,9 +151,9 @@ class Listener:
             return Transcript(self._words)
         voiced_s, window = voiced_seconds(sound), window_for(samples, self._shortest)
         encoded = self._whisper.encode(self._mel.window(samples, window))
-        done = len(self._done)
+        gone = self._gone
         yield 0
-        if len(self._done) != done:  # the sound was cut meanwhile
+        if self._gone != gone:  # the sound was cut meanwhile
             return Transcript(self._words)
         decode = self._whisper.generate(encoded, samples, window, self._language)
         decode = checked(decode, self._whisper.spell, voiced_s)
@@ -150,6 +163,8 @@ class Listener:
         if samples < _CUT_AT_GAP:
             return heard
         yield 0
+        if self._gone != gone:
+            return Transcript(self._words)
         return replace(heard, words=self._cut(encoded, decode, heard.words, samples))
 
     def _attempt(self, samples: int, window: int) -> Decode:
@@ -188,21 +203,20 @@ class Listener:
 
     def _word_ends(self, encoded: object, decode: Decode, words: Words, samples: int) -> list[int]:
         """Where each word ends, samples; nothing if the words are not the decode's own."""
-        if "".join(words) != decode.text:
+        if not words or "".join(words) != decode.text:
             return []
         ends = self._whisper.id_ends(encoded, decode, samples)
         lengths = [len(self._whisper.spell(decode.ids[: n + 1])) for n in range(len(ends))]
         stops = accumulate(map(len, words))
         return [ends[bisect_left(lengths, stop)] for stop in stops]
 
-    def _finish(self, words: Words, cut: int) -> int:
-        """These words stand, and the sound before the cut is forgotten; give how much that was."""
+    def _finish(self, words: Words, cut: int) -> None:
+        """These words stand, and the sound before the cut is forgotten."""
         cut -= cut % HOP
         self._mel.drop(cut)
+        self._gone += cut
         self._done += words
         self._words = ()
-        self._at_pause = 0
-        return cut
 
 
 def transcribe(whisper: Model, samples: Samples) -> Transcript:

@@ -97,13 +97,15 @@ class Transcriber(Session):
     def waiting_since(self) -> int | None:
         """When the decode of speech that goes on began, which waits for `go_on`; none waits."""
         job = self._job
-        return job.began if job and not job.final else None
+        return job.began if job and not job.final and job.due <= self._now() else None
 
     def step(self) -> None:
         """Deliver what waits, listen, and decode an utterance that may be complete."""
         if self._deliver():
             self._listen()
             self._decode()
+            if self._final is not None:
+                self._listen()  # the soft end may have come while it was being decoded
             self._answer_soft_end()
         self._set_due()
 
@@ -111,7 +113,10 @@ class Transcriber(Session):
         """One phase of the decode of speech that goes on."""
         job = self._job
         if job and not job.final and (heard := self._advance(job)):
-            self._write(self._agreement.offer(heard.words), Event.COMMIT)
+            before = len(self._heard.ids)
+            self._write(self._agreement.offer(heard.words), complete=False)
+            if len(self._heard.ids) > before:
+                self._emit(Event.COMMIT, len(self._heard.ids))
         self._set_due()
 
     def fail(self, error: Exception) -> None:
@@ -150,7 +155,9 @@ class Transcriber(Session):
             case Mark.SOFT_END:
                 self._ended = True
                 self._soft_end = _SoftEnd(block.turn, block.answer)
-                if self._final is None and not (self._job and self._job.final):
+                if self._job and not self._job.final:
+                    self._drop_job()  # one that began in the silence before
+                if self._final is None and self._job is None:
                     self._begin_final()  # before the sound behind it is heard
             case Mark.RESUME:
                 self._give_up()
@@ -194,7 +201,7 @@ class Transcriber(Session):
         while self._job and self._job.final and self._job.due <= self._now():
             if heard := self._advance(self._job):
                 self._final = heard
-                self._write(self._agreement.offer(heard.words), Event.COMMIT)
+                self._write(self._agreement.offer(heard.words), complete=False)
 
     @property
     def _goes_on(self) -> bool:
@@ -204,6 +211,9 @@ class Transcriber(Session):
     def _begin_final(self) -> None:
         self._paused = False
         if self._failed:
+            return
+        if not self._open:
+            self._final = Transcript()
             return
         self._job = self._begin_job(final=True)
         self.lane.emit(
@@ -224,18 +234,20 @@ class Transcriber(Session):
             return None
         except StopIteration as end:
             self._job = None
-            if not job.final:
-                self._cadence.took(self._now() - job.began)
+            self._cadence.took(self._now() - job.began)
             heard: Transcript = end.value
             return heard
 
     def _give_up(self) -> None:
         """Whatever is being decoded, there is more to hear, or something more urgent."""
+        self._drop_job()
+        self._final = None
+        self._paused = False
+
+    def _drop_job(self) -> None:
         if self._job:
             self._job.decoding.close()
         self._job = None
-        self._final = None
-        self._paused = False
 
     def _answer_soft_end(self) -> None:
         soft_end = self._soft_end
@@ -248,28 +260,22 @@ class Transcriber(Session):
         elif self._final is not None:
             self._soft_end = None
             words = self._agreement.settle(self._final.words)
-            self._write(words, None)
+            self._write(words, complete=True)
             if len(self._heard.ids):
                 self._finish(Kind.END, Words(turn, answer, len(words), Status.OK))
             else:
                 self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
 
-    def _write(self, words: tuple[str, ...], event: Event | None) -> None:
-        """Revise the turn's words, for the language model and for the client.
-
-        Args:
-            event: to record if something changed; none: the words are complete.
-        """
+    def _write(self, words: tuple[str, ...], *, complete: bool) -> None:
+        """Revise the turn's words, for the language model and for the client."""
         before = len(self._heard.ids)
-        ids = self._ids.encode(words, complete=event is None)
+        ids = self._ids.encode(words, complete=complete)
         position, tail = self._heard.revise(ids, self._turn, self._answer)
         if len(tail) or position < before:
             self.lane.caption(
                 CaptionKind.HEARD, turn=self._turn, answer=self._answer, position=position, ids=tail
             )
             self._heard.flush()
-        if event and len(ids) > before:
-            self._emit(event, len(ids))
 
     def _finish(self, kind: Kind, result: Words) -> None:
         position = len(self._heard.ids)
@@ -302,6 +308,8 @@ class Transcriber(Session):
             self.due = None
         elif self._job:
             self.due = self._job.due
+        elif self._paused:
+            self.due = 0
         else:
             self.due = 0 if len(self.lane.speech) else None
 

@@ -78,12 +78,12 @@ class Whisper:
         """
         language = language or self._language(encoded)
         prompt = self._prompt(language)
-        cap = min(most_ids(samples), _LONGEST - len(prompt))
+        cap = min(most_ids(samples), _LONGEST // 2)
         result = self._model.generate(
             encoded,
             [prompt],
             beam_size=1,
-            max_length=len(prompt) + cap,
+            max_length=2 * cap,  # CTranslate2 gives the reply half of it, as Whisper does
             return_scores=True,
             return_no_speech_prob=True,
         )[0]

@@ -95,7 +95,7 @@ class Conversation:
         self._base = self._end = len(self.ids)
         # Room for a common utterance too: what leaves now costs nobody's waiting time.
         spare = self._engine.context // 8
-        self._make_room(spare + len(self._pieces.ask) + self._limit)
+        self._make_room(spare + len(self._pieces.ask) + self._room_for_reply)
 
     def hear(self, ids: NDArray[np.int32], position: int, *, at_once: bool = True) -> None:
         """Words of the current turn; what was there from `position` on is void, an answer too.
@@ -133,7 +133,7 @@ class Conversation:
         """The words are complete: begin this answer, which replaces an earlier one to them."""
         self._drop_answer()
         self._cut(self._end)
-        self._make_room(len(self._pieces.ask) + self._limit)
+        self._make_room(len(self._pieces.ask) + self._room_for_reply)
         self.ids += self._pieces.ask
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
@@ -238,6 +238,11 @@ class Conversation:
     def _drop_answer(self) -> None:
         """There is no answer to the current words; the caller cuts its ids."""
         self.answer, self.answering = None, False
+
+    @property
+    def _room_for_reply(self) -> int:
+        """Ids to keep free for it; a limit beyond all reason must not cost what was said."""
+        return min(self._limit, self._engine.context // 4)
 
     def _make_room(self, count: int) -> None:
         """Let the oldest turns leave if so many ids more do not fit."""

@@ -67,6 +67,18 @@ def test_a_model_is_built_once_for_each_quantization(
     assert list((root / "partial").iterdir()) == []
 
 
+def test_a_cache_that_was_copied_is_used_without_the_builder(
+    source: Path, builder: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies may cut times to whole seconds; then stamps are written again."""
+    folder = prepare_onnx(str(source), "none")
+    (source / ".verified.json").write_text("{}")  # as a model that was fetched has
+    for path in [*source.iterdir(), *folder.iterdir()]:
+        os.utime(path, (1, 1))
+    builder("raise SystemExit('the builder is not installed')")
+    assert prepare_onnx(str(source), "none") == folder
+
+
 def test_a_hub_model_has_its_own_place(
     source: Path, builder: Callable[[str], None], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

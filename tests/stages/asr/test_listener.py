@@ -213,3 +213,49 @@ def test_a_new_turn_remembers_nothing() -> None:
     listener.clear()
     stream(listener, speech([2, 3]))
     assert finished(listener.decode(final=True)).text == spell([2, 3])
+
+
+def test_a_pause_that_was_never_decoded_is_not_cut_at_an_older_one() -> None:
+    """The final decode of the second pause was given up before it ran."""
+    listener = Listener(Levels())
+    stream(listener, speech([1] * 11))
+    finished(listener.decode(final=True))  # a pause that was none
+    stream(listener, speech([2, 3, 4, 5]), step=30)
+    listener.decode(final=True).close()
+    stream(listener, np.full(RATE // 4, 8, np.int16), step=99)
+    listener.settle()
+    stream(listener, speech([6, 7]))
+    assert finished(listener.decode(final=True)).text == spell([*[1] * 11, 2, 3, 4, 5, 6, 7])
+
+
+def test_soft_speech_after_a_pause_is_kept() -> None:
+    """It was too soft to be noticed for a while: only the pause itself is forgotten."""
+    listener = Listener(Levels())
+    stream(listener, speech([5] * 11))
+    finished(listener.decode(final=True))
+    stream(listener, np.full(RATE // 4, 8, np.int16), step=99)
+    stream(listener, speech([0]), step=99)
+    listener.settle()
+    stream(listener, speech([6]))
+    assert finished(listener.decode(final=True)).text == spell([*[5] * 11, 0, 6])
+
+
+@pytest.mark.parametrize("phases", [0, 1, 2])
+@pytest.mark.parametrize("final", [False, True])
+def test_a_decode_that_waits_through_a_flood_says_no_word_twice(phases: int, final: bool) -> None:
+    listener = Listener(Levels())
+    first = [n % 10 for n in range(24)]
+    listener.hear(speech(first))
+    decoding = listener.decode(final=final)
+    over = False
+    for _ in range(phases):
+        try:
+            next(decoding)
+        except StopIteration:
+            over = True
+    flood = [n % 7 for n in range(72)]
+    for start in range(0, 72, 24):
+        listener.hear(speech(flood[start : start + 24]))
+    if not over:
+        finished(decoding)
+    assert finished(listener.decode(final=True)).text == spell([*first, *flood])

@@ -579,3 +579,53 @@ def test_nothing_is_decoded_in_the_silence_after_the_end(make_lane: Callable[[st
     room.say(*[1] * 9, answer=2)
     room.step()
     assert room.ear.log == ["final", "settle", "partial"]
+
+
+@pytest.mark.parametrize("agreement", [1, 2])
+def test_a_decode_that_began_in_the_silence_ends_with_the_soft_end(
+    make_lane: Callable[[str], Lane], agreement: int
+) -> None:
+    """It would write behind END, or fail a turn that was answered."""
+    lines = ("one two", RuntimeError("too late"))
+    room = Room(make_lane, *lines, streams=True, agreement=agreement, **EAGER)
+    room.say(*[1] * 10, mark=Mark.START)
+    room.mark(Mark.PAUSE)
+    room.session.step()
+    room.say(0, 0)
+    room.session.step()
+    room.session.go_on()
+    assert room.ear.log == ["final", "partial"]
+    room.mark(Mark.SOFT_END)
+    room.step()
+    assert room.ear.log == ["final", "partial", "given up"]
+    assert [words.status for words in room.words()] == [Status.OK]
+    assert room.heard()[-1] == ("END", 7, 1, 1)
+
+
+def test_a_soft_end_that_comes_during_its_decode_is_answered_in_the_same_step(
+    make_lane: Callable[[str], Lane],
+) -> None:
+    room = Room(make_lane, "yes")
+    room.say(1, mark=Mark.START)
+    room.mark(Mark.PAUSE)
+    decode = room.ear.decode
+
+    def slow(*, final: bool) -> Decoding:
+        room.mark(Mark.SOFT_END)
+        return decode(final=final)
+
+    room.ear.decode = slow
+    room.session.step()
+    assert room.heard() == [("yes", 0, 1, 1), ("END", 3, 1, 1)]
+
+
+def test_a_soft_end_without_a_turn_is_answered_with_nothing(
+    make_lane: Callable[[str], Lane],
+) -> None:
+    room = Room(make_lane, "yes")
+    room.say(1, mark=Mark.START)
+    room.mark(Mark.RELEASE)
+    room.mark(Mark.SOFT_END)
+    room.step()
+    assert [words.status for words in room.words()] == [Status.EMPTY]
+    assert room.session.due is None

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pipeline.errors import ModelError
 from pipeline.models import resolve
 from stages.asr.listener import transcribe
+from stages.asr.log_mel import LogMel
 from stages.asr.whisper import Whisper
 from stages.audio.clip import load_clip
 from stages.audio.convert import convert
@@ -94,6 +95,20 @@ def test_the_transcript_says_how_it_was_made(tiny: Whisper, recordings: Path) ->
     assert transcript.avg_logprob > -0.5
     assert transcript.no_speech_prob < 0.5
     assert len(transcript.words) == 8
+
+
+@pytest.mark.models
+def test_a_decode_may_be_as_long_as_it_is_said_to_be(
+    tiny: Whisper, recordings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = samples_of(recordings / "proof.wav").astype(np.float32) / 32768
+    mel = LogMel(tiny.filters)
+    mel.append(sound)
+    encoded = tiny.encode(mel.window(sound.size, 17 * RATE))
+    assert len(tiny.generate(encoded, sound.size, 17 * RATE).ids) > 50
+    monkeypatch.setattr("stages.asr.whisper.most_ids", lambda samples: 20)
+    decode = tiny.generate(encoded, sound.size, 17 * RATE)
+    assert (len(decode.ids), decode.capped) == (20, True)
 
 
 @pytest.mark.models

@@ -218,6 +218,20 @@ def test_the_oldest_turns_leave_until_half_is_free():
     assert content[3:7] == [content[3]] * 4
 
 
+def test_a_limit_as_large_as_the_context_does_not_cost_what_was_said():
+    engine, talk = conversation(128, limit=4096, replies=[[201, 202, 203]])
+    for turn in range(4):
+        talk.begin(turn, 3 if turn else 0)
+        talk.hear(ids([turn + 10] * 4), 0)
+        talk.ask(turn)
+        caught_up(engine, talk)
+        generate(talk)
+    content = caught_up(engine, talk)
+    assert [id for id in content if 10 <= id < 20] == [
+        n for n in (10, 11, 12, 13) for _ in range(4)
+    ]
+
+
 def test_an_utterance_longer_than_the_context_fails_with_the_numbers():
     _, talk = conversation(32)
     talk.begin(0, 0)
