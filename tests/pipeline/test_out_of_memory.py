@@ -59,10 +59,10 @@ def test_a_stage_killed_for_its_memory_costs_that_turn_alone(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("MEMORY_GROUP", str(memory_group))
     clip = tone(tmp_path / "clip.wav", 0.5)
-    replies = 'llm.options={replies = ["A feast for all.", "Fine."], ids_per_s = 100}'
-    config = load_config(
-        builtin_configs()["scripted"], ["tts.stage=hungry:Hungry", replies], cores=2
-    )
+    # Something of the answer is heard before the word that hungers for memory comes.
+    replies = 'llm.options={replies = ["Hello there: a feast.", "Fine."], ids_per_s = 20}'
+    voice = ["tts.stage=hungry:Hungry", "tts.options={tone_ms = 40}", "turn.release_ms=256"]
+    config = load_config(builtin_configs()["scripted"], [replies, *voice], cores=2)
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
