@@ -43,7 +43,6 @@ class _Job:
     """A decode in progress."""
 
     decoding: Decoding
-    samples: int
     began: int
     """monotonic ns"""
     final: bool
@@ -151,7 +150,7 @@ class Transcriber(Session):
         match block.mark:
             case Mark.PAUSE:
                 self._give_up()
-                self._paused = self._at_pause
+                self._paused = self._at_pause and self._open and not self._failed
             case Mark.SOFT_END:
                 self._ended = True
                 self._soft_end = _SoftEnd(block.turn, block.answer)
@@ -225,7 +224,7 @@ class Transcriber(Session):
         )
 
     def _begin_job(self, *, final: bool) -> _Job:
-        return _Job(self._recogniser.decode(final=final), self._samples, self._now(), final)
+        return _Job(self._recogniser.decode(final=final), self._now(), final)
 
     def _advance(self, job: _Job) -> Transcript | None:
         """One phase of a decode; its words when it is complete."""

@@ -629,3 +629,17 @@ def test_a_soft_end_without_a_turn_is_answered_with_nothing(
     room.step()
     assert [words.status for words in room.words()] == [Status.EMPTY]
     assert room.session.due is None
+
+
+def test_a_pause_in_a_turn_that_failed_is_no_reason_to_spin(
+    make_lane: Callable[[str], Lane],
+) -> None:
+    room = Room(make_lane, RuntimeError("out of memory"))
+    room.say(1, mark=Mark.START)
+    room.mark(Mark.PAUSE)
+    room.step()
+    room.say(2)
+    room.mark(Mark.PAUSE)
+    room.step()  # fails the test if it goes on at once for ever
+    assert room.session.due is None
+    assert room.ear.log == ["final"]
