@@ -58,10 +58,19 @@ class TurnConfig(Section):
         pre_roll_ms: sound from before that moment that belongs to it.
         min_speech_ms: shorter bursts begin no turn.
         soft_end_ms: silence after which an answer is prepared, unheard.
-        release_ms: silence after which the turn is over and the answer may be heard.
+        release_ms: silence after which the turn is over and the answer may be heard,
+        early_release_ms: if the end-of-turn model takes what was said for complete,
+        late_release_ms: and if it does not.
+        end_model: a bundle, an ONNX file or a hub id of Smart Turn; empty: silence alone decides.
+        end_after_ms: silence at which the model is asked.
+        end_threshold: its probability from which what was said is complete.
         max_turn_s: an utterance is ended after this long.
         input_timeout_s: sound that stops arriving in mid-speech for so long ends the turn.
         answer_timeout_s: a turn whose answer does not begin for so long ends as timed out.
+        barge_in: what ends an answer: words (a voice only holds it), any voice, or nothing (off).
+        hold_ms: a voice that brings no words for so long no longer holds an answer.
+        backchannels: what is said only to show that one listens, and does not end an answer.
+        idle_s: a conversation in which nobody speaks for so long is told idle; 0: never.
     """
 
     stage: str = "silero"
@@ -70,9 +79,22 @@ class TurnConfig(Section):
     min_speech_ms: int = Field(64, ge=0, le=1000)
     soft_end_ms: int = Field(96, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
+    early_release_ms: int = Field(256, ge=32, le=5000)
+    late_release_ms: int = Field(960, ge=32, le=10_000)
+    end_model: str = "bundle:smart-turn-v3.2"
+    end_after_ms: int = Field(128, ge=32, le=2000)
+    end_threshold: float = Field(0.5, gt=0, lt=1)
     max_turn_s: float = Field(60.0, gt=0, le=3600)
     input_timeout_s: float = Field(1.0, gt=0)
     answer_timeout_s: float = Field(20.0, gt=0)
+    barge_in: Literal["words", "voice", "off"] = "words"
+    hold_ms: int = Field(1500, ge=100, le=10_000)
+    backchannels: list[str] = [
+        *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
+        *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
+        *("alright", "of course", "go on", "makes sense"),
+    ]
+    idle_s: float = Field(0.0, ge=0)
 
 
 class AsrConfig(Section):

@@ -27,3 +27,8 @@ class Event(IntEnum):
     PLAY_END = 19  # audio: the last sample was played
     OUTCOME = 20  # turn: the turn has ended; value: Outcome
     VOICE_LATE = 21  # tts: the listener waited for sound of words that were known; value: ns
+    HOLD = 22  # turn: a voice came over the answer, which waits for what it says
+    GO_ON = 23  # turn: it brought no words, and the answer goes on
+    INTERRUPT = 24  # turn: the answer was cut
+    END_OF_TURN = 25  # turn: the model's word on the pause; value: probability of the end, permille
+    IDLE = 26  # turn: nobody has said anything for long

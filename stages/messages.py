@@ -22,6 +22,8 @@ class Command(IntEnum):
     CANCEL = 2  # stop the answer
     MUTE = 3  # hear nothing
     UNMUTE = 4
+    LOCK = 5  # answers are not to be interrupted
+    UNLOCK = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +94,30 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What `asr` tells `turn` of a soft end."""
+    """What `asr` tells `turn` of an utterance.
+
+    final: of all of it, at its soft end; else of what was said so far over an answer.
+    backchannel: the words only say that someone listens ("uh-huh").
+    """
 
     turn: int
     answer: int
     count: int
     status: Status
+    final: bool = True
+    backchannel: bool = False
 
     def pack(self) -> bytes:
         """As it goes through the ring."""
-        return _WORDS.pack(self.turn, self.answer, self.count, self.status)
+        return _WORDS.pack(
+            self.turn, self.answer, self.count, self.status, self.final, self.backchannel
+        )
 
     @classmethod
     def unpack(cls, message: bytes) -> Self:
         """The inverse of `pack`."""
-        turn, answer, count, status = _WORDS.unpack(message)
-        return cls(turn, answer, count, Status(status))
+        turn, answer, count, status, final, backchannel = _WORDS.unpack(message)
+        return cls(turn, answer, count, Status(status), final, backchannel)
 
 
 class CaptionKind(IntEnum):
@@ -116,9 +126,10 @@ class CaptionKind(IntEnum):
     HEARD = 1  # payload: int32 ids of the user's words from `position` on; revises what follows
     HEARD_ALL = 2  # the user may be done: the words are the first `position` ids
     REPLY = 3  # payload: int32 ids of the answer from `position` on
-    OUTCOME = 4  # position: an Outcome
+    OUTCOME = 4  # position: an Outcome; payload: int32, how many ids of the answer were heard
     ERROR = 5  # payload: text
     CLIP = 6  # the clip has been played to its end, or payload says why not
+    IDLE = 7  # nobody has said anything for long
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +184,5 @@ class PlayOrder:
 
 
 _COMMAND = struct.Struct("<Bq")
-_WORDS = struct.Struct("<IIIB")
+_WORDS = struct.Struct("<IIIB??")
 _CAPTION = struct.Struct("<BIII")

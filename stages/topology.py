@@ -54,7 +54,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("session", CONTROL, STAGES),
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
             WordSpec("faults", CONTROL, (TURN,)),
-            WordSpec("turn", TURN),
+            WordSpec("turn", TURN, (ASR,)),
             WordSpec("ended", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO,)),

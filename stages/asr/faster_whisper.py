@@ -32,6 +32,5 @@ class FasterWhisperAsr(AsrStage):
 
     def open(self, lane: Lane) -> Transcriber:
         """Open a new conversation, with an ear of its own."""
-        config = self.host.config.asr
-        ear = Listener(self.whisper, config.window_s)
-        return Transcriber(lane, ear, self.bridge, config, self.host.now)
+        ear = Listener(self.whisper, self.host.config.asr.window_s)
+        return self.transcriber(lane, ear, self.bridge)

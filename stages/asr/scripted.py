@@ -104,4 +104,4 @@ class ScriptedAsr(AsrStage):
     def open(self, lane: Lane) -> Transcriber:
         """Open a new conversation, at the script's first line."""
         script = Script(self.options, self.host.now)
-        return Transcriber(lane, script, self.bridge, self.host.config.asr, self.host.now)
+        return self.transcriber(lane, script, self.bridge)

@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from stages.asr.backchannels import Backchannels
+from stages.asr.bridge import Bridge
+from stages.asr.recogniser import Recogniser
 from stages.asr.transcriber import Transcriber
+from stages.lane import Lane
 from stages.stage import Session, Stage
 
 
@@ -14,6 +18,12 @@ class AsrStage(Stage):
     """
 
     name = "asr"
+
+    def transcriber(self, lane: Lane, recogniser: Recogniser, bridge: Bridge) -> Transcriber:
+        """A new conversation with an ear of its own."""
+        config = self.host.config
+        backchannels = Backchannels(config.turn.backchannels)
+        return Transcriber(lane, recogniser, bridge, config.asr, self.host.now, backchannels)
 
     def step(
         self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]

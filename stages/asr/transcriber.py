@@ -8,6 +8,9 @@ The protocol is the same for every recogniser:
 While the speaker goes on, the words that decodes agree on are written as they come. At a pause the
 whole utterance is decoded at once, before it is known whether the pause is an end; if it is, that
 decode is adopted, and only what differs from the written words is written again.
+
+Speech over an answer is tentative: its turn is newer than the lane's. `turn` is told what it
+brings, the language model nothing, until `turn` makes it a turn or it is over.
 """
 
 from collections.abc import Callable
@@ -17,6 +20,7 @@ from pipeline.config import AsrConfig
 from pipeline.errors import AudioError
 from ringbuf import AudioBlock, Kind, Mark
 from stages.asr.agreement import Agreement
+from stages.asr.backchannels import Backchannels
 from stages.asr.bridge import Bridge
 from stages.asr.cadence import Cadence
 from stages.asr.heard import Heard
@@ -24,18 +28,22 @@ from stages.asr.recogniser import Decoding, Recogniser
 from stages.asr.transcript import Transcript
 from stages.asr.word_ids import WordIds
 from stages.event import Event
-from stages.lane import Lane
+from stages.lane import Lane, is_newer
 from stages.messages import CaptionKind, Status, Words
 from stages.stage import Session
 from stages.topology import INPUT_RATE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _SoftEnd:
     """A pause on which an answer is worth preparing."""
 
     turn: int
     answer: int
+    reported: bool = False
+    """`turn` knows what a tentative utterance brings."""
+    dismissed: bool = False
+    """It brings nothing: nobody waits for the rest."""
 
 
 @dataclass(slots=True)
@@ -62,6 +70,7 @@ class Transcriber(Session):
         bridge: turns text into the language model's ids.
         config: when to decode, and what to believe.
         now: the clock, monotonic ns.
+        backchannels: what does not interrupt an answer.
     """
 
     def __init__(
@@ -71,6 +80,7 @@ class Transcriber(Session):
         bridge: Bridge,
         config: AsrConfig,
         now: Callable[[], int],
+        backchannels: Backchannels,
     ) -> None:
         super().__init__(lane)
         self._recogniser = recogniser
@@ -81,6 +91,8 @@ class Transcriber(Session):
         self._cadence = Cadence(config.first_ms, config.step_ms)
         self._ids = WordIds(bridge)
         self._heard = Heard(lane.heard)
+        self._backchannels = backchannels
+        self._unwritten: tuple[str, ...] | None = None  # words of a tentative utterance
         self._samples = 0  # heard of this turn
         self._turn = self._answer = 0  # of the last block
         self._open = False  # between START and RELEASE
@@ -101,6 +113,7 @@ class Transcriber(Session):
     def step(self) -> None:
         """Deliver what waits, listen, and decode an utterance that may be complete."""
         if self._deliver():
+            self._write_tentative()
             self._listen()
             self._decode()
             if self._final is not None:
@@ -112,6 +125,8 @@ class Transcriber(Session):
         """One phase of the decode of speech that goes on."""
         job = self._job
         if job and not job.final and (heard := self._advance(job)):
+            if self._is_tentative:
+                self._report(heard.words, self._answer, final=False)
             before = len(self._heard.ids)
             self._write(self._agreement.offer(heard.words), complete=False)
             if len(self._heard.ids) > before:
@@ -135,11 +150,19 @@ class Transcriber(Session):
         """Take speech, up to a mark that must wait for a soft end before it."""
         with self.lane.speech.read() as batch:
             for count, block in enumerate(batch):
-                if self._soft_end and (self._begins(block) or block.mark is Mark.RELEASE):
+                if self._must_wait(block, is_last=count + 1 == len(batch)):
                     batch.consume(count)
                     return
                 batch.consume(count + 1)
                 self._take(block)
+
+    def _must_wait(self, block: AudioBlock, *, is_last: bool) -> bool:
+        """Whether a mark must wait until the soft end before it is answered."""
+        if self._soft_end is None or self._soft_end.dismissed:
+            return False
+        if self._is_tentative and not is_last:
+            return False  # something new was begun, and this utterance never made a turn
+        return self._begins(block) or block.mark is Mark.RELEASE
 
     def _take(self, block: AudioBlock) -> None:
         if self._begins(block):
@@ -163,7 +186,8 @@ class Transcriber(Session):
                 self._ended = False
                 self._soft_end = None  # nobody waits for its transcript any more
                 self._recogniser.settle()
-                self._heard.mark(Kind.RESUME, block.turn, block.answer)
+                if not self._is_tentative:
+                    self._heard.mark(Kind.RESUME, block.turn, block.answer)
             case Mark.RELEASE:
                 self._open = False
                 self._forget_sound()
@@ -180,6 +204,23 @@ class Transcriber(Session):
         self._cadence.clear()
         self._ids.clear()
         self._heard.new_turn()
+
+    @property
+    def _is_tentative(self) -> bool:
+        """The utterance came over an answer and is no turn yet."""
+        return is_newer(self._turn, self.lane.turn)
+
+    @property
+    def _waits_for_turn(self) -> bool:
+        """There are words over an answer, and `turn` has still to make them a turn."""
+        soft_end = self._soft_end
+        is_told = soft_end is not None and soft_end.reported and not soft_end.dismissed
+        return is_told and self._is_tentative
+
+    def _write_tentative(self) -> None:
+        """Write what came over an answer, once it is a turn."""
+        if self._unwritten is not None and not self._is_tentative:
+            self._write(self._unwritten, complete=False)
 
     def _keep(self, block: AudioBlock) -> None:
         if block.rate != INPUT_RATE:
@@ -256,6 +297,8 @@ class Transcriber(Session):
         if self._failed:
             self._soft_end = None
             self._finish(Kind.FAILED, Words(turn, answer, 0, Status.FAILED))
+        elif self._final is not None and self._is_tentative:
+            self._judge(soft_end, self._final.words)
         elif self._final is not None:
             self._soft_end = None
             words = self._agreement.settle(self._final.words)
@@ -265,8 +308,25 @@ class Transcriber(Session):
             else:
                 self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
 
+    def _judge(self, soft_end: _SoftEnd, words: tuple[str, ...]) -> None:
+        """Tell `turn` what came over the answer; if it is worth a turn, that waits for one."""
+        if not soft_end.reported:
+            soft_end.reported = True
+            said = self._report(words, soft_end.answer, final=True)
+            soft_end.dismissed = said.backchannel or not said.count
+
+    def _report(self, words: tuple[str, ...], answer: int, *, final: bool) -> Words:
+        """Tell `turn` of a tentative utterance."""
+        status = Status.OK if words else Status.EMPTY
+        listens = bool(words) and self._backchannels.match(words)
+        self._result = Words(self._turn, answer, len(words), status, final, listens)
+        return self._result
+
     def _write(self, words: tuple[str, ...], *, complete: bool) -> None:
         """Revise the turn's words, for the language model and for the client."""
+        self._unwritten = words if self._is_tentative else None
+        if self._is_tentative:
+            return
         before = len(self._heard.ids)
         ids = self._ids.encode(words, complete=complete)
         position, tail = self._heard.revise(ids, self._turn, self._answer)
@@ -277,12 +337,14 @@ class Transcriber(Session):
             self._heard.flush()
 
     def _finish(self, kind: Kind, result: Words) -> None:
+        self._result = result
+        if self._is_tentative:
+            return
         position = len(self._heard.ids)
         self.lane.caption(
             CaptionKind.HEARD_ALL, turn=result.turn, answer=result.answer, position=position
         )
         self._heard.mark(kind, result.turn, result.answer)
-        self._result = result
 
     def _deliver(self) -> bool:
         """Write what waits for room; True when nothing is left."""
@@ -294,7 +356,8 @@ class Transcriber(Session):
         if not self.lane.words.put(result.pack()):
             return False
         self._result = None
-        if result.status is not Status.FAILED:
+        is_told = result.final and not self._is_tentative
+        if is_told and result.status is not Status.FAILED:
             self._emit(Event.FINAL, result.count)
         return True
 
@@ -303,7 +366,7 @@ class Transcriber(Session):
 
     def _set_due(self) -> None:
         """When to step again by itself, if everything is delivered; a full ring wakes the lane."""
-        if not self._deliver():
+        if not self._deliver() or self._waits_for_turn:
             self.due = None
         elif self._job:
             self.due = self._job.due
@@ -316,5 +379,6 @@ class Transcriber(Session):
         self._give_up()
         self._soft_end = None
         self._ended = False
+        self._unwritten = None
         self._samples = 0
         self._recogniser.clear()

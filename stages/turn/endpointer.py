@@ -18,6 +18,8 @@ class Rules:
     soft_end_ms: int
     release_ms: int
     max_turn_ms: int
+    early_release_ms: int
+    late_release_ms: int
 
 
 class Phase(Enum):
@@ -38,6 +40,7 @@ class Endpointer:
     Attributes:
         onset_windows: at START, how many windows ago the voice began, this one included.
         silence_windows: consecutive silent windows so far.
+        is_complete: what a model made of the words before this pause; None: nothing yet.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -45,6 +48,7 @@ class Endpointer:
         self.phase = Phase.QUIET
         self.onset_windows = 0
         self.silence_windows = 0
+        self.is_complete: bool | None = None
         self._turn_windows = 0
         self._paused = False  # PAUSE was said of the silence that goes on
 
@@ -52,7 +56,8 @@ class Endpointer:
         """The marks that this window brings, in order; usually none."""
         voiced = probability >= self._bar
         self.silence_windows = 0 if voiced else self.silence_windows + 1
-        self._paused &= not voiced
+        if voiced:
+            self._paused, self.is_complete = False, None
         if self.phase is Phase.QUIET:
             return self._quiet(voiced)
         if self.phase is Phase.SPENT:
@@ -87,6 +92,17 @@ class Endpointer:
     def _is_pause(self) -> bool:
         """The silence so far is worth a soft end."""
         return self.silence_windows * WINDOW_MS >= self.rules.soft_end_ms
+
+    @property
+    def _release_ms(self) -> int:
+        """Silence that ends the turn."""
+        match self.is_complete:
+            case None:
+                return self.rules.release_ms
+            case True:
+                return self.rules.early_release_ms
+            case False:
+                return self.rules.late_release_ms
 
     @property
     def _bar(self) -> float:
@@ -126,7 +142,7 @@ class Endpointer:
             self.phase = Phase.SOFT_ENDED
             marks = (*marks, Mark.SOFT_END)
         silence_ms = self.silence_windows * WINDOW_MS
-        if self.phase is Phase.SOFT_ENDED and silence_ms >= self.rules.release_ms:
+        if self.phase is Phase.SOFT_ENDED and silence_ms >= self._release_ms:
             self.phase = Phase.QUIET
             self.onset_windows = 0
             marks = (*marks, Mark.RELEASE)

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
 from stages.turn.speech import Speech
-from stages.turn.turns import Turns
+from stages.turn.turns import BargeIn, Ending, Manners, State, Turns
 
 MARK_EVENTS = {
     Mark.PAUSE: Event.SILENCE,
@@ -27,6 +28,9 @@ MARK_EVENTS = {
     Mark.RELEASE: Event.RELEASE,
 }
 Window = NDArray[np.int16]
+Judge = Callable[[Window], "Future[float]"]
+"""Gives the probability that an utterance, int16 [n] at 16 kHz, is complete; returns at once."""
+JUDGED_MS = 8000  # the end of an utterance, which a judge gets at most
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +50,16 @@ class TurnSession(Session):
         detector: voice activity, this conversation's own.
         config: thresholds and limits.
         now: the clock, monotonic ns.
+        judge: of whether an utterance is complete; None: silence alone decides.
     """
 
     def __init__(
-        self, lane: Lane, detector: Detector, config: TurnConfig, now: Callable[[], int]
+        self,
+        lane: Lane,
+        detector: Detector,
+        config: TurnConfig,
+        now: Callable[[], int],
+        judge: Judge | None = None,
     ) -> None:
         super().__init__(lane)
         self.config = config
@@ -62,24 +72,32 @@ class TurnSession(Session):
                 config.soft_end_ms,
                 config.release_ms,
                 int(config.max_turn_s * 1000),
+                config.early_release_ms,
+                config.late_release_ms,
             )
         )
-        self.turns = Turns(
-            lane.turn, lane.answer, lane.released, int(config.answer_timeout_s * 1e9)
+        manners = Manners(
+            int(config.answer_timeout_s * 1e9), BargeIn(config.barge_in), config.hold_ms * 1_000_000
         )
+        self.turns = Turns(lane.turn, lane.answer, lane.released, manners)
+        self._judge = judge
+        self._judged_at = -(-config.end_after_ms // WINDOW_MS)
+        self._opinion: Future[float] | None = None
         onset_windows = -(-config.min_speech_ms // WINDOW_MS)
         self._speech = Speech(lane.speech)
         self._recent: deque[Window] = deque(maxlen=onset_windows + config.pre_roll_ms // WINDOW_MS)
+        self._said: deque[Window] = deque(maxlen=JUDGED_MS // WINDOW_MS)  # of this utterance
         self._pending = np.empty(0, np.int16)  # less than a window
         self._heard = 0  # index of the sample behind the last one of the microphone
         self._commands: deque[CommandAt] = deque()  # for sound that has not come yet
         self._muted = False
-        self._last_sound = now()
+        self._last_sound = self._last_speech = now()
+        self._is_idle = False
         self._faults = lane.faults
         if not lane.is_reopened:
             lane.ended = lane.turn
         elif lane.ended != lane.turn:
-            self.turns.abandon()
+            self.turns.abandon(now())
             self._publish()
 
     def step(self) -> None:
@@ -87,7 +105,7 @@ class TurnSession(Session):
         self._follow_faults()
         self._speech.flush()
         for message in self.lane.words.read():
-            self.turns.words(Words.unpack(message))
+            self.turns.words(Words.unpack(message), self.now())
         self._follow_playback()  # what was played to its end is, whoever speaks now
         self._hear()
         self._watch_the_clock()
@@ -107,12 +125,13 @@ class TurnSession(Session):
 
     def _lose_turn(self) -> None:
         was_open = self.endpointer.is_open
+        numbers = self.turns.utterance
         self.endpointer.end()
-        self.turns.fail()
+        self.turns.fail(self.now())
         self._publish()
         self._pending = np.empty(0, np.int16)
         if was_open:
-            self._put(self._pending, Mark.RELEASE)
+            self._put(self._pending, numbers, Mark.RELEASE)
 
     def _follow_playback(self) -> None:
         # In this order: an end is told before a final that rests on it.
@@ -142,11 +161,11 @@ class TurnSession(Session):
             case Command.COMMIT:
                 self._end()
             case Command.CANCEL:
-                self.turns.cancel()
-            case Command.MUTE:
-                self._muted = True
-            case Command.UNMUTE:
-                self._muted = False
+                self.turns.cancel(self.now())
+            case Command.MUTE | Command.UNMUTE:
+                self._muted = command is Command.MUTE
+            case Command.LOCK | Command.UNLOCK:
+                self.turns.locked = command is Command.LOCK
 
     def _block(self, block: AudioBlock) -> None:
         if block.rate != INPUT_RATE:
@@ -178,7 +197,7 @@ class TurnSession(Session):
         """What is too little to be judged: pass it on if it is of an utterance, or drop it."""
         samples, self._pending = self._pending, np.empty(0, np.int16)
         if self.endpointer.is_open and len(samples):
-            self._put(samples)
+            self._put(samples, self.turns.utterance)
 
     def _sound(self, samples: Window, at: int) -> None:
         """Hear at most a window, int16 [n]."""
@@ -192,7 +211,9 @@ class TurnSession(Session):
     def _window(self, window: Window, at: int) -> None:
         """One step of 32 ms; `at` is when its last sample arrived."""
         before = self.endpointer.phase
-        marks = self.endpointer.window(self.detector.probability(window))
+        probability = self.detector.probability(window)
+        self._follow_opinion()
+        marks = self.endpointer.window(0.0 if self.turns.is_deaf else probability)
         if Mark.START in marks:
             self._start(window, at)
         elif before is Phase.QUIET:
@@ -202,20 +223,39 @@ class TurnSession(Session):
 
     def _go_on(self, window: Window, marks: tuple[Mark, ...], at: int) -> None:
         """The utterance goes on, or ends with this window."""
-        self._put(window)
+        self._said.append(window)
+        self._put(window, self.turns.utterance)
         self._marks(marks, at)
+        self._ask()
+
+    def _ask(self) -> None:
+        """Have the pause judged, once, when it has become long enough for that."""
+        silence = self.endpointer.silence_windows
+        if silence == 0:
+            self._opinion = None
+        elif self._judge and self.endpointer.is_open and silence == self._judged_at:
+            self._opinion = self._judge(np.concatenate(self._said))
+
+    def _follow_opinion(self) -> None:
+        """What came of it; one that comes too late changes nothing."""
+        if self._opinion is None or not self._opinion.done():
+            return
+        probability, self._opinion = self._opinion.result(), None
+        self.endpointer.is_complete = probability >= self.config.end_threshold
+        self._emit(Event.END_OF_TURN, self.now(), value=round(probability * 1000))
 
     def _start(self, window: Window, at: int) -> None:
-        """A new turn: its sound begins with what was kept from before the decision."""
-        self.turns.mark(Mark.START, at)
+        """A voice: its sound begins with what was kept from before the decision."""
+        self.turns.start(at - self.endpointer.onset_windows * WINDOW_MS * 1_000_000, self.now())
         self._publish()
         sound = (*self._recent, window)
+        self._said.clear()
+        self._said.extend(sound)
         for index, part in enumerate(sound):
             behind = (len(sound) - 1 - index) * INPUT_BLOCK
-            self._put(part, Mark.NONE if index else Mark.START, behind)
+            mark = Mark.NONE if index else Mark.START
+            self._put(part, self.turns.utterance, mark, behind)
         self._recent.clear()
-        onset_ns = self.endpointer.onset_windows * WINDOW_MS * 1_000_000
-        self._emit(Event.SPEECH_START, at - onset_ns)
 
     def _end(self, *, sound_stopped: bool = False) -> None:
         """End the utterance now, if there is one."""
@@ -225,21 +265,23 @@ class TurnSession(Session):
 
     def _marks(self, marks: tuple[Mark, ...], at: int) -> None:
         for mark in marks:
+            numbers = self.turns.utterance
             self.turns.mark(mark, self.now())
-            self._emit(MARK_EVENTS[mark], at)
+            if mark is Mark.RESUME:
+                numbers = self.turns.utterance  # a new answer will be to more words
+            turn, answer = numbers
+            self.lane.emit(MARK_EVENTS[mark], turn=turn, answer=answer, at=at)
             self._publish()
-            self._put(np.empty(0, np.int16), mark)
+            self._put(np.empty(0, np.int16), numbers, mark)
 
-    def _put(self, samples: Window, mark: Mark = Mark.NONE, behind: int = 0) -> None:
+    def _put(
+        self, samples: Window, numbers: tuple[int, int], mark: Mark = Mark.NONE, behind: int = 0
+    ) -> None:
         """Write sound that was followed by `behind` samples and those that are pending."""
         end = self._heard - len(self._pending) - behind
-        self._speech.put(
-            samples,
-            first=end - len(samples),
-            turn=self.turns.turn,
-            answer=self.turns.answer,
-            mark=mark,
-        )
+        turn, answer = numbers
+        first = end - len(samples)
+        self._speech.put(samples, first=first, turn=turn, answer=answer, mark=mark)
 
     def _watch_the_clock(self) -> None:
         """Limits that hold even when no sound arrives."""
@@ -250,37 +292,51 @@ class TurnSession(Session):
         if self.endpointer.is_open and now >= silence_limit:
             self._end(sound_stopped=True)
         self.turns.tick(now)
-        dues = [self.turns.deadline]
+        dues = [self.turns.deadline, self._watch_idle(now)]
         if self.endpointer.is_open:
             dues.append(silence_limit)
         self.due = min((due for due in dues if due is not None), default=None)
 
+    def _watch_idle(self, now: int) -> int | None:
+        """Tell once that nobody has said anything for long; when to look again."""
+        if self.turns.state is not State.LISTENING or self.endpointer.is_open:
+            self._last_speech, self._is_idle = now, False
+        if not self.config.idle_s or self._is_idle:
+            return None
+        limit = self._last_speech + int(self.config.idle_s * 1e9)
+        if now < limit:
+            return limit
+        self._is_idle = True
+        self._emit(Event.IDLE, now)
+        self.lane.caption(CaptionKind.IDLE, turn=self.turns.turn)
+        return None
+
     def _publish(self) -> None:
         """Store the words that changed, and tell of turns that ended."""
         lane, turns = self.lane, self.turns
-        if lane.turn != turns.turn:
-            lane.turn = turns.turn
-        if lane.answer != turns.answer:
-            lane.answer = turns.answer
-        if lane.released != turns.released:
-            lane.released = turns.released
+        for word in ("turn", "answer", "released", "hold"):  # a stale answer is never let go
+            value = getattr(turns, word)
+            if getattr(lane, word) != value:
+                setattr(lane, word, value)
+        for notice in turns.notices:
+            lane.emit(notice.event, turn=notice.turn, answer=notice.answer, at=notice.at)
+        turns.notices.clear()
         for ending in turns.endings:
-            lane.ended = ending.turn
-            at = self.now()
-            lane.emit(
-                Event.OUTCOME,
-                turn=ending.turn,
-                answer=ending.answer,
-                value=ending.outcome,
-                at=at,
-            )
-            lane.caption(
-                CaptionKind.OUTCOME,
-                turn=ending.turn,
-                answer=ending.answer,
-                position=ending.outcome,
-            )
+            self._tell(ending)
         turns.endings.clear()
 
-    def _emit(self, event: Event, at: int) -> None:
-        self.lane.emit(event, turn=self.turns.turn, answer=self.turns.answer, at=at)
+    def _tell(self, ending: Ending) -> None:
+        lane, turn, answer, outcome = self.lane, ending.turn, ending.answer, ending.outcome
+        lane.ended = turn
+        lane.emit(Event.OUTCOME, turn=turn, answer=answer, value=outcome, at=self.now())
+        lane.caption(
+            CaptionKind.OUTCOME,
+            turn=turn,
+            answer=answer,
+            position=outcome,
+            ids=np.array([ending.heard], np.int32),
+        )
+
+    def _emit(self, event: Event, at: int, value: int = 0) -> None:
+        turn, answer = self.turns.utterance
+        self.lane.emit(event, turn=turn, answer=answer, value=value, at=at)

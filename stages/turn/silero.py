@@ -29,7 +29,8 @@ class SileroTurn(Stage):
 
     def open(self, lane: Lane) -> TurnSession:
         """A new conversation."""
-        return TurnSession(lane, _SileroDetector(self.model), self.config, self.host.now)
+        detector = _SileroDetector(self.model)
+        return TurnSession(lane, detector, self.config, self.host.now, self.judge)
 
 
 class _SileroDetector:

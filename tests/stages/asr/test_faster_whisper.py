@@ -41,6 +41,7 @@ def samples_of(path: Path) -> NDArray[np.int16]:
 
 def speak(lane: Lane, sound: NDArray[np.int16], turn: int) -> None:
     """Put a clip and a soft end on `speech`, as `turn` does."""
+    lane.turn = turn
     for first in range(0, len(sound), WINDOW):
         mark = Mark.NONE if first else Mark.START
         block = sound[first : first + WINDOW]
@@ -84,6 +85,7 @@ def test_silence_is_an_empty_turn(
 def stream(asr: FasterWhisperAsr, lane: Lane, sound: NDArray[np.int16], turn: Lane) -> Transcriber:
     """Speak block by block, each heard before the next comes."""
     session = asr.open(lane)
+    turn.turn = 1
     for first in range(0, len(sound), WINDOW):
         mark = Mark.NONE if first else Mark.START
         block = sound[first : first + WINDOW]

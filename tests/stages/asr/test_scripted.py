@@ -65,6 +65,7 @@ def test_a_soft_end_is_the_next_line(make_lane: Callable[[str], Lane]) -> None:
     session = stage('asr.options.lines=["Hé", ""]').open(asr)
     for number, mark in ((1, Mark.START), (1, Mark.SOFT_END), (2, Mark.START), (2, Mark.SOFT_END)):
         turn.speech.put(SILENCE, first=0, rate=16000, turn=number, answer=number, mark=mark)
+    turn.turn = 2
     while session.due is not None or len(asr.speech):
         session.step()
     with llm.heard.read() as batch:

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.config import load_config
 from ringbuf import Kind, Mark
+from stages.asr.backchannels import Backchannels
 from stages.asr.bridge import ByteBridge
 from stages.asr.recogniser import Decoding, Samples
 from stages.asr.stage import AsrStage
@@ -66,12 +67,18 @@ class Round:
         self.readers = [room("llm") for room in rooms]
         self.sessions = [
             Transcriber(
-                room("asr"), Logging(name, self.log), ByteBridge(), config.asr, lambda: self.now
+                room("asr"),
+                Logging(name, self.log),
+                ByteBridge(),
+                config.asr,
+                lambda: self.now,
+                Backchannels(()),
             )
             for room, name in zip(rooms, names, strict=True)
         ]
 
     def say(self, lane: int, mark: Mark = Mark.NONE, blocks: int = 0) -> None:
+        self.speakers[lane].turn = 1
         for index in range(max(blocks, 1)):
             self.speakers[lane].speech.put(
                 np.zeros(512 if blocks else 0, np.int16),

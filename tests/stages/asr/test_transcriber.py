@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipeline.config import AsrConfig
 from pipeline.errors import AudioError
 from ringbuf import EventRecord, Kind, Mark
+from stages.asr.backchannels import Backchannels
 from stages.asr.bridge import ByteBridge
 from stages.asr.recogniser import Decoding, Samples
 from stages.asr.transcriber import Transcriber
@@ -82,7 +83,12 @@ class Room:
         self.ear = Ear(list(lines), lambda: self.now, streams, delay_ms * 1_000_000)
         self.asr = make_lane("asr")
         self.session = Transcriber(
-            self.asr, self.ear, ByteBridge(), AsrConfig(**config), lambda: self.now
+            self.asr,
+            self.ear,
+            ByteBridge(),
+            AsrConfig(**config),
+            lambda: self.now,
+            Backchannels(["uh-huh", "okay"]),
         )
         self.first = 0
 
@@ -95,6 +101,7 @@ class Room:
         rate: int = 16000,
     ) -> None:
         """Blocks of one value each; the first has the mark."""
+        self.turn.turn = turn
         for index, value in enumerate(values):
             block = np.full(WINDOW, value, np.int16)
             place = {"first": self.first, "rate": rate, "turn": turn, "answer": answer}

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from ringbuf import Mark
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
 
-RULES = Rules(threshold=0.5, min_speech_ms=64, soft_end_ms=96, release_ms=320, max_turn_ms=3200)
+RULES = Rules(
+    threshold=0.5,
+    min_speech_ms=64,
+    soft_end_ms=96,
+    release_ms=320,
+    max_turn_ms=3200,
+    early_release_ms=192,
+    late_release_ms=640,
+)
 
 
 def marks(probabilities: list[float], rules: Rules = RULES) -> list[tuple[int, Mark]]:

@@ -247,7 +247,7 @@ def test_the_tail_of_an_utterance_does_not_interrupt_its_answer(bench: Bench, en
     bench.hear(200, QUIET)
     pause = bench.fed
     bench.hear(200, LOUD)
-    assert bench.outcomes() == [Outcome.INTERRUPTED]
+    assert bench.edge.hold
     first, _ = bench.speech()[0]
     assert first >= pause - 200 * 16, "nothing of the tail is in the next turn"
 
