@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pipeline.events import ClipEnded, Event, Fault, ReplyText, UserText
+from pipeline.events import ClipEnded, Event, Fault, Idle, ReplyText, UserText
 from pipeline.tokenizer import Vocabulary
 from stages.lane import is_newer
 from stages.messages import Caption, CaptionKind
@@ -21,18 +21,28 @@ class Captions:
         self._vocabulary = vocabulary
         self._heard: dict[int, _Text] = {}
         self._replies: dict[int, _Text] = {}
+        self._news: dict[int, int] = {}  # answers of which there is more to tell, and their turns
 
-    def take(self, captions: Iterable[Caption]) -> list[Event]:
-        """The events that these captions bring; outcomes are the caller's."""
-        return [event for caption in captions if (event := self._event(caption))]
+    def take(self, captions: Iterable[Caption], released: int) -> list[Event]:
+        """The events that these captions bring; outcomes are the caller's.
+
+        Args:
+            released: the answer that may be heard: of newer ones nothing is told yet.
+        """
+        events = [event for caption in captions if (event := self._event(caption))]
+        turn = self._news.pop(released, None)
+        self._news = {answer: t for answer, t in self._news.items() if is_newer(answer, released)}
+        if turn is not None:
+            events.append(ReplyText(turn, released, self.reply(released)))
+        return events
 
     def transcript(self, turn: int) -> str:
         """What the user said in a turn."""
         return self._heard[turn].text if turn in self._heard else ""
 
-    def reply(self, answer: int) -> str:
-        """What the language model wrote as an answer."""
-        return self._replies[answer].text if answer in self._replies else ""
+    def reply(self, answer: int, count: int | None = None) -> str:
+        """What the language model wrote as an answer; of it, what its first `count` ids spell."""
+        return self._replies[answer].first(count) if answer in self._replies else ""
 
     def forget(self, turn: int, answer: int) -> None:
         """A turn is over and was told."""
@@ -49,11 +59,15 @@ class Captions:
                 return UserText(caption.turn, text.revise(caption), final=True)
             case CaptionKind.REPLY:
                 text = self._replies.setdefault(caption.answer, _Text(self._vocabulary))
-                return ReplyText(caption.turn, caption.answer, text.revise(caption))
+                text.revise(caption)
+                self._news[caption.answer] = caption.turn
+                return None
             case CaptionKind.ERROR:
                 return Fault(caption.turn, caption.payload.decode(errors="replace"))
             case CaptionKind.CLIP:
                 return ClipEnded(caption.payload.decode(errors="replace"))
+            case CaptionKind.IDLE:
+                return Idle(caption.turn)
             case CaptionKind.OUTCOME:
                 return None
 
@@ -70,6 +84,10 @@ class _Text:
     def text(self) -> str:
         """What all ids spell."""
         return self._vocabulary.read(self._spelled)
+
+    def first(self, count: int | None) -> str:
+        """What the first `count` ids spell; None: all."""
+        return self.text if count is None else self._vocabulary.decode(self._ids[:count])
 
     def revise(self, caption: Caption) -> str:
         """Ids from a position on; what stood there and behind is replaced."""

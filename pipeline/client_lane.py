@@ -51,7 +51,7 @@ class ClientLane:
         self._finish = finish
         self._release = release
         self._close = close
-        self._first_turn = lane.get("turn")
+        self._first_turn = lane.get("ended")  # a greeting may have begun already
         self._ended = 0
         self._clips = 0  # ordered and not ended
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
@@ -186,7 +186,7 @@ class ClientLane:
         """Take what the stages told."""
         outcomes = self._read(TURN)  # first: what led to an outcome is then there to be read
         others = [c for stage in (AUDIO, ASR, LLM, TTS) for c in self._read(stage)]
-        for event in self._captions.take([*others, *outcomes]):
+        for event in self._captions.take([*others, *outcomes], self.lane.get("released")):
             if isinstance(event, ClipEnded):
                 self._tell_clip(event)
             else:
@@ -254,7 +254,11 @@ class ClientLane:
     def _turn_ended(self, caption: Caption) -> None:
         turn, answer = caption.turn, caption.answer
         timeline = self._finish(self.number, turn, answer, Outcome(caption.position))
-        ended = TurnEnded(timeline, self._captions.transcript(turn), self._captions.reply(answer))
+        count = int.from_bytes(caption.payload, "little")
+        texts = self._captions
+        ended = TurnEnded(
+            timeline, texts.transcript(turn), texts.reply(answer), texts.reply(answer, count)
+        )
         self._captions.forget(turn, answer)
         self._ended += 1
         self.tell(ended)

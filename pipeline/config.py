@@ -70,6 +70,7 @@ class TurnConfig(Section):
         barge_in: what ends an answer: words (a voice only holds it), any voice, or nothing (off).
         hold_ms: a voice that brings no words for so long no longer holds an answer.
         backchannels: what is said only to show that one listens, and does not end an answer.
+        greeting: what is said when a conversation is opened; empty: nothing.
         idle_s: a conversation in which nobody speaks for so long is told idle; 0: never.
     """
 
@@ -94,6 +95,7 @@ class TurnConfig(Section):
         *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
         *("alright", "of course", "go on", "makes sense"),
     ]
+    greeting: str = ""
     idle_s: float = Field(0.0, ge=0)
 
 
@@ -165,6 +167,7 @@ class LlmConfig(Section):
             so that the portions in which they arrive leave no trace, bit for bit; 0: each portion
             in a shape of its own.
         system: the system prompt.
+        interrupted: what stands in the conversation behind an answer that was cut short.
         max_new_tokens: an answer is cut after so many ids.
         temperature: 0 always takes the likeliest id; above, chance grows with it.
         top_p: chance is among the likeliest ids that together have this much of it.
@@ -183,6 +186,7 @@ class LlmConfig(Section):
     context: int = Field(2048, ge=64, le=131_072)
     chunk: int = Field(16, ge=0, le=64)
     system: str = "You are a friendly voice assistant. Answer in one or two short, plain sentences."
+    interrupted: str = "..."
     max_new_tokens: int = Field(60, ge=1, le=4096)
     temperature: float = Field(0.0, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)

@@ -24,7 +24,10 @@ class UserText:
 
 @dataclass(frozen=True, slots=True)
 class ReplyText:
-    """What the language model has written of this answer so far; a later one replaces it."""
+    """What the language model has written of this answer so far; a later one replaces it.
+
+    Nothing is told of an answer before it may be heard: it may be one that never is.
+    """
 
     turn: int
     answer: int
@@ -50,12 +53,21 @@ class TurnEnded:
 
     Attributes:
         transcript: what the user said.
-        reply: what the language model wrote; `timeline.outcome` tells whether it was all heard.
+        reply: what the language model wrote.
+        heard: what the user heard of it, to the word; `timeline.outcome` tells why no more.
     """
 
     timeline: Timeline
     transcript: str
     reply: str
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nobody has said anything for as long as `turn.idle_s`; told once in each silence."""
+
+    turn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +85,4 @@ class Fault:
     message: str
 
 
-Event = UserText | ReplyText | Sound | TurnEnded | ClipEnded | Fault
+Event = UserText | ReplyText | Sound | TurnEnded | Idle | ClipEnded | Fault

@@ -21,6 +21,8 @@ from stages.run import parse_fds
 def references(config: Config) -> dict[str, str]:
     """The models that the built-in stages of `config` need, by the key that names each."""
     needed = {}
+    if config.turn.stage == "silero" and config.turn.end_model:
+        needed["turn.end_model"] = config.turn.end_model
     if config.asr.stage == "faster-whisper":
         needed["asr.model"] = config.asr.model
     if config.llm.model != "bytes":
@@ -37,7 +39,9 @@ def prepare(config: Config, progress: models.Progress) -> None:
         ModelError: one cannot be had.
     """
     for key, reference in references(config).items():
-        if key != "llm.model":
+        if key == "turn.end_model":
+            models.smart_turn_path(reference, progress)
+        elif key != "llm.model":
             models.resolve(reference, progress)
         elif config.llm.stage == "onnx":
             models.prepare_onnx(

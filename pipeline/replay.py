@@ -128,6 +128,8 @@ async def _ask(
     lane: ClientLane, question: Question, number: int, wav: Path | None, on_event: OnEvent
 ) -> list[Answer]:
     """Play one clip and wait until everything it brought has ended."""
+    while lane.turns_ended < lane.turns_begun:  # the greeting
+        on_event(await lane.next_event())
     before = _inode(wav)
     lane.play(question.path, speech_end_s=question.speech_end_s, out=wav)
     turns: list[TurnEnded] = []
@@ -151,11 +153,11 @@ async def _until_over(lane: ClientLane, question: Question) -> AsyncIterator[Eve
     """What happens until the clip was played and every turn that it began has been told."""
     now = asyncio.get_running_loop().time
     limit = now() + question.duration_s + LIMIT_S
-    told = 0
+    told = first = lane.turns_ended
     settled: float | None = None  # when a voice in the clip would have been noticed
     while True:
         quiet = settled is not None and told == lane.turns_begun
-        if quiet and (told or now() >= (settled or 0)):
+        if quiet and (told > first or now() >= (settled or 0)):
             return
         try:
             async with asyncio.timeout_at(settled if quiet else limit):

@@ -61,6 +61,10 @@ class Vocabulary:
         """Text of a whole run of ids; bytes that are not UTF-8 are dropped."""
         return self.read(b"".join(map(self.spell, ids)))
 
+    def is_silent(self, ids: Iterable[int]) -> bool:
+        """Whether there is no letter and no digit in a run of ids."""
+        return not any(map(str.isalnum, self.decode(ids)))
+
     def read(self, spelled: bytes) -> str:
         """Text of what a whole run of ids spells; bytes that are not UTF-8 are dropped."""
         text = clean(spelled.decode("utf-8", "ignore"))

@@ -23,6 +23,7 @@ class Mark(IntEnum):
     SOFT_END = 3  # the pause is worth starting an answer on; nothing is audible yet
     RESUME = 4  # the speaker went on after a soft end
     RELEASE = 5  # the turn is over for good
+    GREET = 6  # nobody spoke: the answer is the greeting
 
 
 class AudioBlock(NamedTuple):

@@ -22,6 +22,7 @@ class Kind(IntEnum):
     EMPTY = 2  # complete, and nothing was in it
     FAILED = 3  # the writer could not finish; what came before is all there is
     RESUME = 4  # the speaker goes on: the words stay, the answer to them is void
+    GREET = 5  # nobody spoke: the answer is the greeting
 
 
 class TokenRun(NamedTuple):

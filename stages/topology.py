@@ -57,7 +57,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("turn", TURN, (ASR,)),
             WordSpec("ended", TURN),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
-            WordSpec("released", TURN, (AUDIO,)),
+            WordSpec("released", TURN, (AUDIO, CONTROL)),
             WordSpec("hold", TURN, (AUDIO,)),
             WordSpec("reply_end", LLM),  # wakes nobody: for control, or whoever looks at a lane
             WordSpec("voice_end", TTS, (AUDIO,)),

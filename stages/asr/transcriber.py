@@ -188,6 +188,8 @@ class Transcriber(Session):
                 self._recogniser.settle()
                 if not self._is_tentative:
                     self._heard.mark(Kind.RESUME, block.turn, block.answer)
+            case Mark.GREET:
+                self._heard.mark(Kind.GREET, block.turn, block.answer)
             case Mark.RELEASE:
                 self._open = False
                 self._forget_sound()

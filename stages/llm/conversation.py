@@ -78,16 +78,18 @@ class Conversation:
         self._engine.rollback(self.lane, 0)
         self._pieces = pieces
 
-    def begin(self, turn: int, heard: int) -> None:
+    def begin(self, turn: int, heard: int, *, cut: bool = False) -> None:
         """The user's next turn begins; the last answer is cut to what was heard of it.
 
         Args:
             turn: its number.
             heard: how many ids of the last answer were heard; with none, the words of both turns
                 make one message.
+            cut: there was more to say, which the conversation is to know.
         """
         if self.answer is not None and heard:
-            self._go_on(self._reply + heard, self._pieces.next)
+            mark = self._pieces.cut if cut else ()
+            self._go_on(self._reply + heard, (*mark, *self._pieces.next))
         elif self.words:
             self._go_on(self._end, self._pieces.join)
         self.turn = turn
@@ -137,6 +139,13 @@ class Conversation:
         self.ids += self._pieces.ask
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
+
+    def greet(self, answer: int) -> tuple[int, ...]:
+        """Answer to nothing at all with the greeting; give its ids."""
+        self.ask(answer)
+        self.ids += self._pieces.greeting
+        self.answering = False
+        return self._pieces.greeting
 
     def resume(self) -> None:
         """The user goes on: the words stay, the answer goes."""

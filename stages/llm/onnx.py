@@ -1,6 +1,6 @@
 """A language model under ONNX Runtime as a stage: the embedded default on a CPU."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from pipeline.errors import ConfigError
 from stages.lane import Lane
@@ -51,9 +51,9 @@ class OnnxLlm(Stage):
     def open(self, lane: Lane) -> LlmSession:
         """A new conversation, with the configuration's system prompt."""
         config = self.host.config.llm
-        pieces = self.template.pieces(config.system)
-        conversation = Conversation(self.engine, lane.number, pieces, config.max_new_tokens)
-        return LlmSession(lane, conversation, self.template.pieces, self._blank, self.host.now)
-
-    def _blank(self, ids: Sequence[int]) -> bool:
-        return not self.vocabulary.decode(ids).strip()
+        greeting = self.host.config.turn.greeting
+        pieces = partial(self.template.pieces, cut=config.interrupted, greeting=greeting)
+        conversation = Conversation(
+            self.engine, lane.number, pieces(config.system), config.max_new_tokens
+        )
+        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)

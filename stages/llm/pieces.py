@@ -16,6 +16,8 @@ class Pieces:
         join: between the words of two turns that make one message, when the answer to the first
             was not heard.
         stops: ids that end a reply.
+        cut: what stands behind a reply that was cut short.
+        greeting: what is said before anybody has spoken.
     """
 
     opening: tuple[int, ...]
@@ -23,3 +25,5 @@ class Pieces:
     next: tuple[int, ...]
     join: tuple[int, ...]
     stops: frozenset[int]
+    cut: tuple[int, ...] = ()
+    greeting: tuple[int, ...] = ()

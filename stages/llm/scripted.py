@@ -1,6 +1,6 @@
 """A language model that follows a script: set replies at a set pace, the same session as ever."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -57,13 +57,13 @@ class ScriptedLlm(Stage):
         conversation = Conversation(
             self.engine, lane.number, self._pieces(config.system), config.max_new_tokens
         )
-        return LlmSession(lane, conversation, self._pieces, self._blank, self.host.now, self.pace)
+        silent = self.vocabulary.is_silent
+        return LlmSession(lane, conversation, self._pieces, silent, self.host.now, self.pace)
 
     def _pieces(self, instructions: str) -> Pieces:
-        return scripted_pieces(self._encode(instructions))
-
-    def _blank(self, ids: Sequence[int]) -> bool:
-        return not self.vocabulary.decode(ids).strip()
+        config = self.host.config
+        texts = (instructions, config.llm.interrupted, config.turn.greeting)
+        return scripted_pieces(*map(self._encode, texts))
 
 
 def _tokenizer(model: str) -> tuple[str, Callable[[str], list[int]]]:

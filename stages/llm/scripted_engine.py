@@ -81,6 +81,9 @@ class ScriptedEngine:
         return id
 
 
-def scripted_pieces(opening: Sequence[int]) -> Pieces:
+def scripted_pieces(
+    opening: Sequence[int], cut: Sequence[int] = (), greeting: Sequence[int] = ()
+) -> Pieces:
     """The form of a scripted conversation, whose marks are no words of any language."""
-    return Pieces(tuple(opening), (ASK,), (NEXT,), (JOIN,), frozenset({STOP}))
+    stops = frozenset({STOP})
+    return Pieces(tuple(opening), (ASK,), (NEXT,), (JOIN,), stops, tuple(cut), tuple(greeting))

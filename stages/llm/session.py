@@ -37,7 +37,7 @@ class LlmSession(Session):
         lane: the lane.
         conversation: of this lane, at its opening.
         pieces: the form of a conversation under given instructions.
-        blank: whether ids of a reply are nothing to say.
+        silent: whether ids of a reply are nothing to say.
         now: the clock, monotonic ns.
         pace: of a scripted model.
     """
@@ -47,7 +47,7 @@ class LlmSession(Session):
         lane: Lane,
         conversation: Conversation,
         pieces: Callable[[str], Pieces],
-        blank: Callable[[Sequence[int]], bool],
+        silent: Callable[[Sequence[int]], bool],
         now: Callable[[], int],
         pace: Pace | None = None,
     ) -> None:
@@ -55,7 +55,7 @@ class LlmSession(Session):
         self.conversation = conversation
         self.now = now
         self._pieces = pieces
-        self._blank = blank
+        self._silent = silent
         self._pace = pace or Pace()
         self._last_turn = lane.turn  # it and older ones are an earlier conversation's
         self._broken = False  # something failed in this turn: its answer is a failure
@@ -65,6 +65,7 @@ class LlmSession(Session):
         self._played = lane.played  # the edge's last word on the last answer that sounded
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
+        self._halted = False  # it was stopped before it was complete
         self._saved = lane.history.kept() if lane.is_reopened else None
         if self._saved:
             conversation.restore(self._saved)
@@ -156,6 +157,7 @@ class LlmSession(Session):
     def _drop_stale(self) -> None:
         """Stop an answer that nobody will hear."""
         if self._reply and is_newer(self.lane.answer, self._reply.answer):
+            self._halted = self.conversation.answering
             self.conversation.halt()
             self._reply = None
 
@@ -176,7 +178,7 @@ class LlmSession(Session):
 
     def _begins(self, run: TokenRun) -> bool:
         """Whether these are the first words of a new turn."""
-        return run.kind is Kind.ID and is_newer(run.turn, self._last_turn)
+        return run.kind in (Kind.ID, Kind.GREET) and is_newer(run.turn, self._last_turn)
 
     def _settled(self) -> bool:
         """Whether it is known how much of the last answer was heard."""
@@ -206,6 +208,8 @@ class LlmSession(Session):
                 self.conversation.hear(run.ids, run.position, at_once=at_once)
             case Kind.END:
                 self._answer(run)
+            case Kind.GREET:
+                self._greet(run)
             case Kind.RESUME:
                 self.conversation.resume()
             case Kind.EMPTY | Kind.FAILED:
@@ -215,7 +219,10 @@ class LlmSession(Session):
         self._last_turn = turn
         self._broken = False
         self._reply = None
-        self.conversation.begin(turn, self._heard)
+        unheard = self.conversation.reply[self._heard :]
+        cut = self._halted or not self._silent(unheard)
+        self._halted = False
+        self.conversation.begin(turn, self._heard, cut=cut)
 
     def _answer_nothing(self, run: TokenRun) -> None:
         """A turn without words asks for an answer; one of an earlier conversation gets none."""
@@ -236,6 +243,13 @@ class LlmSession(Session):
             self.conversation.ask(run.answer)
         else:
             self._reply.close(Kind.EMPTY)
+
+    def _greet(self, run: TokenRun) -> None:
+        """Say what is said before anybody has spoken."""
+        self._reply = Reply(self.lane, run.turn, run.answer, self.now)
+        for id in self.conversation.greet(run.answer):
+            self._reply.put(id)
+        self._reply.close(Kind.END)
 
     def _refuse(self, run: TokenRun, kind: Kind) -> None:
         self._reply = Reply(self.lane, run.turn, run.answer, self.now)
@@ -269,4 +283,4 @@ class LlmSession(Session):
         if conversation.answering:
             self.due = self._next_id if self._pace.next_ns else 0
         else:
-            reply.close(Kind.EMPTY if self._blank(conversation.reply) else Kind.END)
+            reply.close(Kind.EMPTY if self._silent(conversation.reply) else Kind.END)

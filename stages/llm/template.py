@@ -57,14 +57,21 @@ class ChatTemplate:
             raise ModelError(f"{folder} has no tokenizer that can be used: {error}") from error
         return cls(tokenizer, eos_ids, str(folder))
 
-    def pieces(self, instructions: str) -> Pieces:
-        """The pieces of a conversation under a system prompt; empty: the template's own."""
+    def pieces(self, instructions: str, *, cut: str = "", greeting: str = "") -> Pieces:
+        """The pieces of a conversation under a system prompt; empty: the template's own.
+
+        Args:
+            cut: what stands behind a reply that was cut short.
+            greeting: what is said before anybody has spoken.
+        """
         return Pieces(
             opening=tuple(self._opening(instructions)),
             ask=tuple(self._ids(self._ask)),
             next=tuple(self._ids(self._next)),
             join=tuple(self._words("\n")),
             stops=self._stops(),
+            cut=tuple(self._words(cut)),
+            greeting=tuple(self._words(greeting)),
         )
 
     def _opening(self, instructions: str) -> list[int]:

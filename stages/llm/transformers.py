@@ -1,6 +1,7 @@
 """A language model of transformers as a stage: one model, a conversation per lane."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 from stages.lane import Lane
@@ -50,9 +51,12 @@ class TransformersLlm(Stage):
     def open(self, lane: Lane) -> LlmSession:
         """A new conversation, with the configuration's system prompt."""
         config = self.host.config.llm
-        pieces = self.template.pieces(config.system)
-        conversation = Conversation(self.engine, lane.number, pieces, config.max_new_tokens)
-        return LlmSession(lane, conversation, self.template.pieces, self._blank, self.host.now)
+        greeting = self.host.config.turn.greeting
+        pieces = partial(self.template.pieces, cut=config.interrupted, greeting=greeting)
+        conversation = Conversation(
+            self.engine, lane.number, pieces(config.system), config.max_new_tokens
+        )
+        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)
 
     def step(
         self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]
@@ -62,6 +66,3 @@ class TransformersLlm(Stage):
             self._together.step(cast("Sequence[LlmSession]", sessions), failed)
         else:
             super().step(sessions, failed)
-
-    def _blank(self, ids: Sequence[int]) -> bool:
-        return not self.vocabulary.decode(ids).strip()

@@ -96,9 +96,17 @@ class TurnSession(Session):
         self._faults = lane.faults
         if not lane.is_reopened:
             lane.ended = lane.turn
+            if config.greeting:
+                self.greet()
         elif lane.ended != lane.turn:
             self.turns.abandon(now())
             self._publish()
+
+    def greet(self) -> None:
+        """Let the answer speak first."""
+        self.turns.greet(self.now())
+        self._publish()
+        self._put(np.empty(0, np.int16), self.turns.utterance, Mark.GREET)
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""

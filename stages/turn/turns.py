@@ -190,6 +190,11 @@ class Turns:
             self._interrupt(now)
             self._begin(self._fresh(), onset)
 
+    def greet(self, now: int) -> None:
+        """The answer speaks first: a turn in which nobody has said anything."""
+        self.turn, self.answer = self._next_turn, self._fresh()
+        self._release(now)
+
     def mark(self, mark: Mark, now: int) -> None:
         """The speaker did something else."""
         match mark:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.captions import Captions
-from pipeline.events import ClipEnded, Fault, ReplyText, UserText
+from pipeline.events import ClipEnded, Fault, Idle, ReplyText, UserText
 from pipeline.tokenizer import ByteVocabulary
 from stages.messages import Caption, CaptionKind
 from stages.outcome import Outcome
@@ -49,11 +49,11 @@ def test_any_splits_and_revisions_give_the_final_text(
 ) -> None:
     text, steps = telling
     mine = captions()
-    events = mine.take(caption(kind, position, ids) for position, ids in steps)
+    events = mine.take((caption(kind, position, ids) for position, ids in steps), released=1)
     assert (mine.transcript(1) if kind is HEARD else mine.reply(1)) == text
     last = UserText(1, text) if kind is HEARD else ReplyText(1, 1, text)
     assert events[-1] == last
-    assert len(events) == len(steps)
+    assert len(events) == (len(steps) if kind is HEARD else 1)
 
 
 def test_the_end_of_the_words_is_told_and_cuts_what_was_too_much() -> None:
@@ -63,7 +63,7 @@ def test_the_end_of_the_words_is_told_and_cuts_what_was_too_much() -> None:
         caption(CaptionKind.HEARD_ALL, 5, b""),
         caption(HEARD, 5, b" safe"),
     ]
-    assert list(mine.take(told)) == [
+    assert list(mine.take(told, released=0)) == [
         UserText(1, "is it so"),
         UserText(1, "is it", final=True),
         UserText(1, "is it safe"),
@@ -81,7 +81,7 @@ def test_turns_and_answers_do_not_mix(one: str, two: str, data: st.DataObject) -
     mine = captions()
     while any(queues):
         queue = data.draw(st.sampled_from([queue for queue in queues if queue]))
-        mine.take([queue.pop(0)])
+        mine.take([queue.pop(0)], released=1)
     assert [mine.transcript(1), mine.transcript(2)] == [one, two]
     assert [mine.reply(1), mine.reply(2)] == [one, two]
 
@@ -92,7 +92,7 @@ def test_a_character_in_pieces_is_shown_when_it_is_whole() -> None:
     shown = [
         event.text
         for position, byte in enumerate("né🔥".encode())
-        for event in mine.take([caption(REPLY, position, bytes([byte]))])
+        for event in mine.take([caption(REPLY, position, bytes([byte]))], released=1)
         if isinstance(event, ReplyText)
     ]
     assert shown == ["n", "n", "né", "né", "né", "né", "né🔥"]
@@ -100,15 +100,17 @@ def test_a_character_in_pieces_is_shown_when_it_is_whole() -> None:
 
 def test_an_answer_that_was_dropped_leaves_the_next_one_alone() -> None:
     mine = captions()
-    mine.take([caption(REPLY, 0, b"In vain", answer=1), caption(REPLY, 0, b"Yes", answer=2)])
+    mine.take(
+        [caption(REPLY, 0, b"In vain", answer=1), caption(REPLY, 0, b"Yes", answer=2)], released=1
+    )
     assert mine.reply(2) == "Yes"
 
 
 def test_what_was_told_is_forgotten_and_what_comes_is_kept() -> None:
     mine = captions()
-    mine.take([caption(HEARD, 0, b"one", turn=1), caption(HEARD, 0, b"two", turn=2)])
-    mine.take([caption(REPLY, 0, b"a", answer=1), caption(REPLY, 0, b"b", answer=2)])
-    mine.take([caption(REPLY, 0, b"c", answer=3)])
+    mine.take([caption(HEARD, 0, b"one", turn=1), caption(HEARD, 0, b"two", turn=2)], released=1)
+    mine.take([caption(REPLY, 0, b"a", answer=1), caption(REPLY, 0, b"b", answer=2)], released=1)
+    mine.take([caption(REPLY, 0, b"c", answer=3)], released=1)
     mine.forget(turn=1, answer=2)
     assert (mine.transcript(1), mine.transcript(2)) == ("", "two")
     assert (mine.reply(1), mine.reply(2), mine.reply(3)) == ("", "", "c")
@@ -121,6 +123,23 @@ def test_the_other_kinds() -> None:
             Caption(CaptionKind.CLIP),
             Caption(CaptionKind.CLIP, payload=b"clip.wav is empty"),
             Caption(CaptionKind.OUTCOME, turn=3, position=Outcome.FAILED),
-        ]
+            Caption(CaptionKind.IDLE, turn=3),
+        ],
+        released=0,
     )
-    assert told == [Fault(3, "llm: no"), ClipEnded(""), ClipEnded("clip.wav is empty")]
+    assert told == [Fault(3, "llm: no"), ClipEnded(""), ClipEnded("clip.wav is empty"), Idle(3)]
+
+
+def test_nothing_is_told_of_an_answer_that_may_not_be_heard_yet() -> None:
+    mine = captions()
+    assert mine.take([caption(REPLY, 0, b"In ", answer=1)], released=0) == []
+    assert mine.take([caption(REPLY, 3, b"vain", answer=1)], released=0) == []
+    assert mine.take([caption(REPLY, 0, b"Yes", answer=2)], released=0) == []
+    assert mine.take([], released=2) == [ReplyText(1, 2, "Yes")]
+    assert mine.take([], released=2) == []
+
+
+def test_what_was_heard_of_an_answer() -> None:
+    mine = captions()
+    mine.take([caption(REPLY, 0, b"Yes, it is.", answer=1)], released=1)
+    assert [mine.reply(1, count) for count in (0, 3, 99)] == ["", "Yes", "Yes, it is."]
