@@ -189,6 +189,7 @@ class Transcriber(Session):
                 if not self._is_tentative:
                     self._heard.mark(Kind.RESUME, block.turn, block.answer)
             case Mark.GREET:
+                self._open = False
                 self._heard.mark(Kind.GREET, block.turn, block.answer)
             case Mark.RELEASE:
                 self._open = False

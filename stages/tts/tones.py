@@ -16,6 +16,7 @@ SHORTEST_S = 0.04  # a shorter tone cannot be told from its neighbour
 LOWEST_RATE = 16_000  # the highest digit lies at 6,430 Hz
 _FRAME_S = 0.001
 _QUIET = 0.02
+_WHOLE, _REST = 0.65, 0.2  # of a tone: loud, and silent behind it; frames at its edges are lost
 
 
 def tone(id: int, rate: int, seconds: float) -> NDArray[np.int16]:
@@ -30,14 +31,39 @@ def tone(id: int, rate: int, seconds: float) -> NDArray[np.int16]:
 
 def read_tones(samples: NDArray[np.int16], rate: int) -> list[int]:
     """The ids (modulo IDS) in a recording of tones, whatever silence lies between them."""
+    shortest = SHORTEST_S * rate / 2  # less is a tone that was cut off
+    spans = _loud(samples, rate)
+    return [_read(samples[start:stop], rate) for start, stop in spans if stop - start >= shortest]
+
+
+def read_whole_tones(samples: NDArray[np.int16], rate: int, seconds: float) -> list[int]:
+    """The ids of tones that sounded to their end.
+
+    One that was held in its middle, and went on behind the pause, counts once; one that the
+    recording breaks off does not.
+
+    Args:
+        seconds: how long an id sounds, silence included.
+    """
+    ids: list[int] = []
+    parts: list[NDArray[np.int16]] = []
+    size = seconds * rate
+    for start, stop in _loud(samples, rate):
+        parts.append(samples[start:stop])
+        if sum(map(len, parts)) >= _WHOLE * size and stop + _REST * size <= len(samples):
+            ids.append(_read(max(parts, key=len), rate))
+            parts.clear()
+    return ids
+
+
+def _loud(samples: NDArray[np.int16], rate: int) -> list[tuple[int, int]]:
+    """Where something sounds: from and to, in whole frames."""
     frame = max(1, round(_FRAME_S * rate))
     count = len(samples) // frame
     frames = samples[: count * frame].reshape(count, frame) / 32768
     loud = np.sqrt(np.mean(np.square(frames), axis=1)) >= _QUIET
     edges = np.flatnonzero(np.diff(loud, prepend=False, append=False)) * frame
-    spans = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-    shortest = SHORTEST_S * rate / 2  # less is a tone that was cut off
-    return [_read(samples[start:stop], rate) for start, stop in spans if stop - start >= shortest]
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def _read(samples: NDArray[np.int16], rate: int) -> int:

@@ -93,17 +93,20 @@ class TurnSession(Session):
         self._muted = False
         self._last_sound = self._last_speech = now()
         self._is_idle = False
+        self._greets = False  # as soon as all stages are there
         self._faults = lane.faults
         if not lane.is_reopened:
             lane.ended = lane.turn
-            if config.greeting:
-                self.greet()
+            self._greets = bool(config.greeting)
         elif lane.ended != lane.turn:
             self.turns.abandon(now())
             self._publish()
 
-    def greet(self) -> None:
-        """Let the answer speak first."""
+    def _greet(self) -> None:
+        """Let the answer speak first, unless somebody was quicker."""
+        self._greets = False
+        if self.turns.state is not State.LISTENING:
+            return
         self.turns.greet(self.now())
         self._publish()
         self._put(np.empty(0, np.int16), self.turns.utterance, Mark.GREET)
@@ -112,6 +115,8 @@ class TurnSession(Session):
         """Hear, then tell everyone who speaks."""
         self._follow_faults()
         self._speech.flush()
+        if self._greets and self.lane.is_open:
+            self._greet()
         for message in self.lane.words.read():
             self.turns.words(Words.unpack(message), self.now())
         self._follow_playback()  # what was played to its end is, whoever speaks now
@@ -301,6 +306,8 @@ class TurnSession(Session):
             self._end(sound_stopped=True)
         self.turns.tick(now)
         dues = [self.turns.deadline, self._watch_idle(now)]
+        if self._greets:
+            dues.append(now + WINDOW_MS * 1_000_000)
         if self.endpointer.is_open:
             dues.append(silence_limit)
         self.due = min((due for due in dues if due is not None), default=None)

@@ -3,7 +3,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.tts.tones import AMPLITUDE, IDS, LOWEST_RATE, SHORTEST_S, read_tones, tone
+from stages.tts.tones import (
+    AMPLITUDE,
+    IDS,
+    LOWEST_RATE,
+    SHORTEST_S,
+    read_tones,
+    read_whole_tones,
+    tone,
+)
 
 
 @settings(max_examples=30, deadline=None)
@@ -37,3 +45,15 @@ def test_a_tone_has_its_length_and_stays_below_full_scale(id: int) -> None:
     assert len(sound) == 960
     assert np.abs(sound).max() <= 3 * AMPLITUDE * 32767 + 1
     assert not sound[-240:].any()
+
+
+def test_tones_that_were_held_or_broken_off() -> None:
+    rate, seconds = 16_000, 0.06
+    sound = np.concatenate([tone(id, rate, seconds) for id in (5, 5, 9)])
+    pause = np.zeros(3000, np.int16)
+    for held in range(0, len(sound), 97):
+        parts = np.concatenate((sound[:held], pause, sound[held:]))
+        assert read_whole_tones(parts, rate, seconds) == [5, 5, 9]
+    for cut in range(0, len(sound), 97):
+        whole = int(cut / rate / seconds + 0.06)  # silence is not known from a little less of it
+        assert read_whole_tones(sound[:cut], rate, seconds) == [5, 5, 9][:whole]

@@ -1,6 +1,7 @@
 """The microphone of one lane, step by step, on shared memory and a clock of our own."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -370,3 +371,87 @@ def test_behind_a_bad_block_everything_is_heard(bench: Bench) -> None:
     assert bench.session.due == 0
     bench.session.step()
     assert bench.edge.turn == 1
+
+
+def speak_an_answer(bench: Bench) -> None:
+    """The user asks, and hears the beginning of the answer."""
+    bench.hear(500, LOUD)
+    bench.hear(400, QUIET)
+    bench.edge.played = Played(1, 5, final=False)
+    bench.session.step()
+    bench.speech()
+
+
+def test_a_voice_over_an_answer_holds_it_and_is_sent_as_a_turn_that_may_be(bench: Bench) -> None:
+    speak_an_answer(bench)
+    bench.hear(300, LOUD)
+    assert bench.edge.hold
+    assert (bench.edge.turn, bench.edge.answer) == (1, 1)
+    with bench.asr.speech.read() as batch:
+        assert {(block.turn, block.answer) for block in batch} == {(2, 2)}
+    bench.asr.words.put(Words(2, 2, 1, Status.OK, final=False).pack())
+    bench.session.step()
+    assert not bench.edge.hold
+    assert (bench.edge.turn, bench.edge.answer) == (2, 2)
+
+
+def test_a_locked_answer_is_not_interrupted_and_what_is_said_behind_it_is_heard(
+    bench: Bench,
+) -> None:
+    """Somebody speaks into the end of it: the turn begins where it may begin."""
+    bench.command(Command.LOCK)
+    speak_an_answer(bench)
+    bench.hear(300, LOUD)
+    assert not bench.edge.hold
+    assert bench.speech() == []
+    bench.tts.voice_end = End(1, 10, Status.OK)
+    bench.edge.played = Played(1, 9, final=True)
+    bench.hear(300, LOUD)
+    assert bench.edge.turn == 2
+    bench.hear(400, QUIET)
+    bench.command(Command.UNLOCK)
+    bench.edge.played = Played(2, 1, final=False)
+    bench.hear(300, LOUD)
+    assert bench.edge.hold
+
+
+@pytest.mark.parametrize(("probability", "windows"), [(0.9, 5), (0.1, 20), (None, 10)])
+def test_a_model_shortens_or_lengthens_the_pause_that_ends_a_turn(
+    bench: Bench, probability: float | None, windows: int
+) -> None:
+    opinion: Future[float] = Future()
+    if probability is not None:
+        opinion.set_result(probability)
+    asked: list[int] = []
+
+    def judge(said: NDArray[np.int16]) -> Future[float]:
+        asked.append(len(said))
+        return opinion
+
+    config = TurnConfig(early_release_ms=160, release_ms=320, late_release_ms=640)
+    detector = ScriptedDetector(ScriptedTurnOptions())
+    bench.session = TurnSession(bench.lane, detector, config, lambda: bench.now, judge)
+    bench.hear(960, LOUD)
+    bench.hear(960, QUIET)
+    with bench.asr.speech.read() as batch:
+        blocks = list(batch)
+    marks = [block.mark for block in blocks]
+    silence = blocks[marks.index(Mark.RELEASE)].first - 960 * 16
+    assert silence == windows * 512
+    assert len(asked) == 1, "each pause is judged once"
+    assert asked[0] == 960 * 16 + 128 * 16
+
+
+def test_a_conversation_in_which_nobody_speaks_is_told_idle_once(bench: Bench) -> None:
+    config = TurnConfig(idle_s=5)
+    detector = ScriptedDetector(ScriptedTurnOptions())
+    bench.session = TurnSession(bench.lane, detector, config, lambda: bench.now)
+    ring = bench.control._lane.command("captions_turn")
+    bench.session.step()
+    assert bench.session.due == 5000 * MS
+    told = []
+    for _ in range(3):
+        bench.now += 6000 * MS
+        bench.session.step()
+        told.append([Caption.unpack(message).kind for message in ring.read()])
+    assert told == [[CaptionKind.IDLE], [], []]
