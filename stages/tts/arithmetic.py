@@ -56,6 +56,7 @@ SIGNS = {
     ">": "more than",
     "≤": "at most",
     "≥": "at least",
+    "√": "the square root of",
 }
 _POWERS = {"2": "squared", "3": "cubed"}
 

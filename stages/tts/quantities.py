@@ -42,7 +42,6 @@ _UNITS = {
     "m": ("meter", "meters"),
     "cm": ("centimeter", "centimeters"),
     "mm": ("millimeter", "millimeters"),
-    "km/h": ("kilometer per hour", "kilometers per hour"),
     "mph": ("mile per hour", "miles per hour"),
     "mi": ("mile", "miles"),
     "ft": ("foot", "feet"),
@@ -88,7 +87,7 @@ _UNITS = {
     "hrs": ("hour", "hours"),
 }
 _POWERS = {"2": "square", "3": "cubic"}
-_PERIODS = {"s": "second", "h": "hour", "hr": "hour", "wk": "week", "mo": "month", "yr": "year"}
+_PERIODS = {"wk": "week", "mo": "month", "yr": "year"}
 _IDIOMS = {"24/7": "twenty-four seven", "9/11": "nine eleven"}
 
 
@@ -98,7 +97,7 @@ def read_quantity(text: str) -> str | None:
     Args:
         text: without white space and punctuation around it; a blank inside parts two words.
     """
-    plain = with_powers(_without_vulgar_fractions(text))
+    plain = with_powers(_without_vulgar_fraction(text))
     for pattern, read in _READERS:
         if (match := pattern.fullmatch(plain)) and (said := read(match)):
             return said
@@ -112,13 +111,13 @@ def may_go_on(text: str) -> bool:
     return bool(text) and (text[-1] == ")" or unicodedata.category(text[-1]) in ("Nd", "No"))
 
 
-def _without_vulgar_fractions(text: str) -> str:
-    """The same with fractions in full: 3½ is 3 1/2."""
-
-    def spelled(match: re.Match[str]) -> str:
-        return f"{match[1]} {unicodedata.normalize('NFKC', match[2])}".strip().replace("⁄", "/")
-
-    return re.sub("(\\d*)([¼-¾⅐-⅞])", spelled, text)
+def _without_vulgar_fraction(text: str) -> str:
+    """The same with a fraction in full: 3½ is 3 1/2."""
+    match = _VULGAR.fullmatch(text)
+    if not match:
+        return text
+    fraction = unicodedata.normalize("NFKC", match[2]).replace("⁄", "/")
+    return f"{match[1]} {fraction}".lstrip() + match[3]
 
 
 def _measure(number: str, unit: str, power: str | None = None) -> str:
@@ -145,17 +144,24 @@ def _money(sign: str, number: str, scale: str | None) -> str:
     if scale:
         return f"{cardinal(number)} {_SCALES.get(scale, scale)} {many}"
     whole, _, part = number.partition(".")
-    if not part.strip("0"):
+    if whole and not part.strip("0"):
         return f"{cardinal(whole)} {one if whole == '1' else many}"
     if not cent or len(part) > 2:
         return f"{cardinal(number)} {many}"
     count = int(part.ljust(2, "0"))
     cents = f"{cardinal(str(count))} {cent}{'s' if count > 1 and cent == 'cent' else ''}"
-    return cents if whole == "0" else f"{cardinal(whole)} {one if whole == '1' else many} {cents}"
+    return (
+        cents
+        if whole in ("", "0")
+        else f"{cardinal(whole)} {one if whole == '1' else many} {cents}"
+    )
 
 
-def _price(match: re.Match[str]) -> str:
-    return f"{read_quantity(match[1])} per {_PERIODS.get(match[2], match[2])}"
+def _rate(match: re.Match[str]) -> str | None:
+    """So much per something: "$5/mo", "9.8 m/s^2", "km/h"."""
+    many = _UNITS[match[1]][1] if match[1] in _UNITS else read_quantity(match[1])
+    one = _UNITS[match[2]][0] if match[2] in _UNITS else _PERIODS.get(match[2], match[2])
+    return f"{many} per {one}{' squared' if match[3] else ''}" if many else None
 
 
 def _time(match: re.Match[str]) -> str:
@@ -215,7 +221,7 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _decade(match: re.Match[str]) -> str:
-    words = year(match[1]) if match[1] else cardinal(match[2])
+    words = year(match[1]) if match[1] else cardinal(match[2] or match[3])
     return f"{words[:-1]}ies" if words.endswith("y") else f"{words}s"
 
 
@@ -242,11 +248,11 @@ def _parts(mark: str) -> Callable[[re.Match[str]], str | None]:
     """Reader of a word with a mark inside, of which some parts are numbers: "80-year-old"."""
 
     def read(match: re.Match[str]) -> str | None:
-        said = [read_quantity(part) for part in match[0].split(mark)]
-        if not any(said):
+        words = match[0].split(mark)
+        said = [read_quantity(word) or (word if word.isalnum() else "") for word in words]
+        if said == words or not all(said):
             return None
-        words = zip(said, match[0].split(mark), strict=True)
-        return ("-" if mark == "-" else " ").join(number or word for number, word in words)
+        return ("-" if mark == "-" else " ").join(said)
 
     return read
 
@@ -258,17 +264,20 @@ _MIXED = rf"(?:{NUMBER}|(?:\d{{1,3}} )?\d{{1,3}}/\d{{1,3}})"
 _MONTH = "|".join([*MONTHS, *SHORT_MONTHS])
 _DAY = "0?[1-9]|[12]\\d|3[01]"
 _YEAR = "1[1-9]\\d\\d|20\\d\\d"
+_VULGAR = re.compile(r"(\d*)([¼-¾⅐-⅞])([^\d¼-¾⅐-⅞]*)")
 _FRACTION = re.compile(r"(\d{1,3})/(\d{1,3})")
 _Reader = tuple[str, Callable[[re.Match[str]], str | None]]
 _GRAMMAR: tuple[_Reader, ...] = (
     (rf"({_SIGN})({NUMBER}) ?({_SCALE})?", lambda m: _money(m[1], m[2], m[3])),
     (rf"({_SIGN})[-−]({NUMBER})", lambda m: f"minus {_money(m[1], m[2], None)}"),
-    (rf"((?:{_SIGN}){NUMBER})/([a-z]+)", _price),
+    (rf"((?:{_SIGN}){NUMBER}|(?:{_MIXED} ?)?(?:{_UNIT}))/([A-Za-z]+)(\^2)?", _rate),
     (rf"({NUMBER}) ?({_SIGN})", lambda m: _money(m[2], m[1], None)),
     (r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?: ?([aApP]\.?[mM]))?", _time),
     (r"(1[0-2]|[1-9])()() ?([aApP]\.?[mM])", _time),
     (rf"({_MONTH})\.? ({_DAY})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?",
      lambda m: _date(_month(m[1]), m[2], m[3])),
+    (rf"({_MONTH})\.? ({_DAY})[-–]({_DAY})",
+     lambda m: f"{_month(m[1])} {ordinal(m[2])} to {ordinal(m[3])}"),
     (rf"({_MONTH})\.? ({_YEAR})", lambda m: f"{_month(m[1])} {year(m[2])}"),
     (rf"({_DAY}) ({_MONTH})(?: ({_YEAR}))?",
      lambda m: f"the {ordinal(m[1])} of {_month(m[2])}" + (f", {year(m[3])}" if m[3] else "")),
@@ -281,7 +290,7 @@ _GRAMMAR: tuple[_Reader, ...] = (
     (r"(v)(\d+(?:\.\d+)*)", _dotted),
     ("|".join(map(re.escape, _IDIOMS)), lambda m: _IDIOMS[m[0]]),
     (r"(\d+)(?:st|nd|rd|th)", lambda m: ordinal(m[1])),
-    (r"'?((?:1[1-9]|20)\d0)['’]?s|[‘’']([2-9]0)['’]?s", _decade),
+    (r"'?((?:1[1-9]|20)\d0)['’]?s|[‘’']([2-9]0)['’]?s|([2-9]0)['’]s", _decade),
     (rf"({_YEAR})", lambda m: year(m[1])),
     (r"#(\d+)", lambda m: f"number {cardinal(m[1])}"),
     (rf"((?i:{'|'.join(NUMBERED)}))\. (\d\S*)", _numbered),
@@ -298,7 +307,7 @@ _GRAMMAR: tuple[_Reader, ...] = (
     (r"\S+", lambda m: read_formula(m[0])),
     (r"((?:[$€£¥₹]|\d)[^-–—]*)[-–—]((?:[$€£¥₹]|\d)[^-–—]*)", _range),
     (rf"([{re.escape(''.join(SIGNS))}])((?:[$€£¥₹]|\d).*)", _signed),
-    (r"\w+(?:/\w+)+", _parts("/")),
+    (r"[^/\s]+(?:/[^/\s]+)+", _parts("/")),
     (r"\w+(?:-\w+)+", _parts("-")),
 )  # fmt: skip
 _READERS = [(re.compile(pattern), read) for pattern, read in _GRAMMAR]

@@ -124,6 +124,12 @@ def test_abbreviations(text: str, spoken: str) -> None:
         ("1st/2nd", "first second"),
         ("20 °C in °C", "twenty degrees Celsius in °C"),
         ("10km, 5GB, 5-km", "ten kilometers, five gigabytes, five kilometer"),
+        ("10m/s, 9.8 m/s², 90 km/h", "ten meters per second, nine point eight meters per second "
+         "squared, ninety kilometers per hour"),
+        ("200 mg/day in km/h", "two hundred milligrams per day in kilometers per hour"),
+        ("-5°C/23°F", "minus five degrees Celsius twenty-three degrees Fahrenheit"),
+        ("March 5–7, .5, the 90's", "March fifth to seventh, zero point five, the nineties"),
+        ("$.50, 3½ km", "fifty cents, three and a half kilometers"),
         ("20 m², 1/2 km", "twenty square meters, one half kilometer"),
         ("3-5, 10-20km", "three to five, ten to twenty kilometers"),
         ("5 - 10 min, 1914 - 1918", "five to ten minutes, nineteen fourteen to nineteen eighteen"),
