@@ -5,8 +5,8 @@
 import unicodedata
 from enum import Enum
 
-CLOSERS = "\"'”’»)]}*_`"
-OPENERS = "\"'“‘«([{*_`"
+CLOSERS = "\"'”’»)]}*_"
+OPENERS = "\"'“‘«([{*_"
 WIDE_SENTENCE_ENDS = "。！？｡"
 WIDE_PHRASE_ENDS = "，、；：､"
 _PHRASE_ENDS = (",", ";", ":", "—", "–", "-", *WIDE_PHRASE_ENDS)
