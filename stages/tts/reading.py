@@ -21,14 +21,21 @@ from stages.tts.arithmetic import (
     read_powers,
     read_term,
 )
-from stages.tts.boundaries import CLOSERS, OPENERS, WIDE_PHRASE_ENDS, WIDE_SENTENCE_ENDS, is_wide
+from stages.tts.boundaries import (
+    CLOSERS,
+    OPENERS,
+    WIDE_PHRASE_ENDS,
+    WIDE_SENTENCE_ENDS,
+    is_east_asian,
+    is_wide,
+)
 from stages.tts.quantities import may_go_on, read_quantity
 from stages.tts.speakable import say_word
 from stages.tts.words import Stop, Word
 
 _ENDINGS = ".,;:!?…—–" + CLOSERS
 _RESTS = "-–—,;:→⇒➜>|•·"
-_LONE_ENDS = "!?" + WIDE_SENTENCE_ENDS + WIDE_PHRASE_ENDS  # behind a word that was cut
+_WIDE_ENDS = WIDE_SENTENCE_ENDS + WIDE_PHRASE_ENDS
 _TELEPHONE = re.compile(r"(\s*)((?:\+\d{1,3} )?\(\d{3}\)(?: [\d-]+)?)(\D*)")
 _TIMES = re.compile(r"[\d.]+x")
 _DECADE = re.compile(r"[2-9]0s")
@@ -88,6 +95,7 @@ class Reader:
         self._held: Word | None = None
         self._before: deque[str] = deque(maxlen=2)  # words of this sentence; "" if a rest follows
         self._opens = True  # nothing was said of this sentence
+        self._end = ""  # the last character said
 
     def feed(self, part: Word | Stop) -> list[Word | Stop]:
         """What can be said for certain, now that `part` has come."""
@@ -136,7 +144,7 @@ class Reader:
         next_core = following.core if following else ""
         core = self._said(parts, next_core)
         behind = parts.behind
-        if parts.is_short and (following or len(behind) > 1):
+        if parts.is_short and (following or behind[1:].strip(CLOSERS)):
             behind = behind[1:]  # the dot is not the sentence's
         said = self._say(f"{parts.space}{parts.before}{core}{_as_rest(behind)}", word.position)
         if said:
@@ -168,12 +176,12 @@ class Reader:
     def _say(self, text: str, position: int) -> list[Word | Stop]:
         said = say_word(text)
         if not any(map(str.isalnum, said)):
-            said = _rest(text, said)
+            said = _rest(text, said, self._end)
             if not said or self._opens:
                 return []
         elif not self._opens and not is_wide(said.lstrip()[0]):
             said = f" {said.lstrip()}"  # it may have followed a dash
-        self._opens = False
+        self._opens, self._end = False, said[-1]
         return [Word(said, position)]
 
 
@@ -182,10 +190,11 @@ def _as_rest(behind: str) -> str:
     return behind.replace("—", ",").replace("–", ",")
 
 
-def _rest(text: str, said: str) -> str:
-    """What remains of a word without letters: the rest that it stands for."""
+def _rest(text: str, said: str, last: str) -> str:
+    """What remains of a word without letters, behind `last`: the rest that it stands for."""
     bare = text.strip()
     if bare and not bare.strip(_RESTS):
         return ","
     end = said.rstrip(CLOSERS)
-    return end if end and end in _LONE_ENDS else ""
+    ends = f"!?{_WIDE_ENDS}" if is_east_asian(last) else _WIDE_ENDS  # of a word that was cut
+    return end if end and end in ends else ""

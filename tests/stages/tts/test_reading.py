@@ -89,6 +89,8 @@ def test_signs_that_are_not_arithmetic(text: str, spoken: str) -> None:
         ("in the U.S. The army", "in the U S. | The army"),
         ("the U.S. Army", "the U S Army"),
         ("by Acme Inc. The firm", "by Acme Inc. | The firm"),
+        ("“He said ‘No.’” Then", "“He said ‘No.’” | Then"),
+        ("Well, ?", "Well,"),
         ("Plan B. Then J. Lee", "Plan B. | Then J Lee"),
         ("Dec. 25, 2024. Then", "December twenty-fifth, twenty twenty-four. | Then"),
     ],
