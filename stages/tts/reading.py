@@ -36,6 +36,7 @@ from stages.tts.words import Stop, Word
 _ENDINGS = ".,;:!?…—–" + CLOSERS
 _RESTS = "-–—,;:→⇒➜>|•·"
 _WIDE_ENDS = WIDE_SENTENCE_ENDS + WIDE_PHRASE_ENDS
+_RESTED = frozenset(",;:!?…" + _WIDE_ENDS)
 _TELEPHONE = re.compile(r"(\s*)((?:\+\d{1,3} )?\(\d{3}\)(?: [\d-]+)?)(\D*)")
 _TIMES = re.compile(r"[\d.]+x")
 _DECADE = re.compile(r"[2-9]0s")
@@ -191,7 +192,12 @@ def _as_rest(behind: str) -> str:
 
 
 def _rest(text: str, said: str, last: str) -> str:
-    """What remains of a word without letters, behind `last`: the rest that it stands for."""
+    """What remains of a word without letters, behind `last`: the rest that it stands for.
+
+    A voice that rests already is left alone: it may have said so, and cannot take that back.
+    """
+    if last in _RESTED:
+        return ""
     bare = text.strip()
     if bare and not bare.strip(_RESTS):
         return ","

@@ -91,6 +91,7 @@ def test_signs_that_are_not_arithmetic(text: str, spoken: str) -> None:
         ("by Acme Inc. The firm", "by Acme Inc. | The firm"),
         ("“He said ‘No.’” Then", "“He said ‘No.’” | Then"),
         ("Well, ?", "Well,"),
+        ("Well,, — so", "Well, so"),
         ("Plan B. Then J. Lee", "Plan B. | Then J Lee"),
         ("Dec. 25, 2024. Then", "December twenty-fifth, twenty twenty-four. | Then"),
     ],
