@@ -1,13 +1,12 @@
-"""Where sentences and phrases end: what a dot means, which characters end what."""
+"""Where sentences and phrases end: which characters end what."""
 
 # ruff: noqa: RUF001  (the punctuation of several languages is what this file is about)
 
-import re
 import unicodedata
 from enum import Enum
 
-CLOSERS = "\"'”’»)]}*_`"
-OPENERS = "\"'“‘«([{*_`"
+CLOSERS = "\"'”’»)]}*_"
+OPENERS = "\"'“‘«([{*_"
 WIDE_SENTENCE_ENDS = "。！？｡"
 WIDE_PHRASE_ENDS = "，、；：､"
 _PHRASE_ENDS = (",", ";", ":", "—", "–", "-", *WIDE_PHRASE_ENDS)
@@ -21,29 +20,34 @@ class Ending(Enum):
     WORD = "word"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Never the end of a sentence: something always follows.
-_OPEN_ABBREVIATIONS = _words(
-    "adm capt cf col dr e.g fr gen gov hon i.e lt messrs mr mrs ms mt pres prof rep rev sen sgt st "
-    "viz vs"
-)
-# The end of a sentence unless a number follows.
-_NUMBERED_ABBREVIATIONS = _words(
-    "apr approx art aug ca ch dec eq feb fig figs jan jul jun mar max min no nos nov oct op p pp "
-    "sec sep sept v ver vol vols"
-)
-# Inner dots, as in U.S or Ph.D, mark an abbreviation that is rarely the end; these often are.
-_CLOSING_ABBREVIATIONS = frozenset({"a.m", "p.m"})
+def is_east_asian(char: str) -> bool:
+    """A letter of Chinese, Japanese or Korean."""
+    return char >= "\u1100" and char.isalpha() and unicodedata.east_asian_width(char) == "W"
 
 
 def is_wide(char: str) -> bool:
     """A letter of a script that puts no spaces between words (Hangul does)."""
-    if char < "\u2e80" or not char.isalpha():
-        return False
-    return unicodedata.east_asian_width(char) == "W" and not "\uac00" <= char <= "\ud7a3"
+    return is_east_asian(char) and not unicodedata.name(char, "").startswith("HANGUL")
+
+
+def bare(word: str) -> str:
+    """A word without the white space, quotes, brackets and emphasis around it."""
+    return word.strip().rstrip(CLOSERS).lstrip(OPENERS)
+
+
+def ends_without_space(word: str, letter: str, char: str) -> bool:
+    """Whether a half-width mark ends a sentence though no space follows, as in Chinese.
+
+    Args:
+        word: what ends in the mark.
+        letter: the last letter or digit before the mark.
+        char: what follows.
+    """
+    mark = word.rstrip(CLOSERS)[-1:]
+    if mark == ".":
+        return is_east_asian(letter) and is_east_asian(char)
+    is_between = is_east_asian(char) or (is_east_asian(letter) and char.isalnum())
+    return mark in ("!", "?") and is_between
 
 
 def ends_phrase(word: str) -> bool:
@@ -60,25 +64,3 @@ def ends_at_space(word: str) -> bool:
 def may_end_at(word: str) -> bool:
     """Whether a word ends its sentence, or not, by what follows the space behind it."""
     return word.rstrip(CLOSERS).endswith(".")
-
-
-def dot_ends(word: str, following: str, *, opens: bool) -> bool:
-    """Whether the dot of `word` ends a sentence, if a space and then `following` come.
-
-    Args:
-        word: with its dot and whatever surrounds it.
-        following: the next character that is not a space.
-        opens: the word is the first of its sentence.
-    """
-    core = word.strip().rstrip(CLOSERS).lstrip(OPENERS).removesuffix(".")
-    name = core.lower()
-    if following.islower() or name in _OPEN_ABBREVIATIONS:
-        return False
-    if name in _NUMBERED_ABBREVIATIONS:
-        return not following.isdigit()
-    if core.isdigit():
-        return not opens  # "1." that opens a list item
-    if len(core) == 1:
-        return not core.isalpha() or core == "I"  # an initial: J. Smith
-    is_dotted = re.fullmatch(r"(\w{1,2}\.)+\w{1,2}", core) is not None and not core[0].isdigit()
-    return not is_dotted or name in _CLOSING_ABBREVIATIONS

@@ -9,7 +9,8 @@ skipped.
 import re
 import unicodedata
 
-_EMPHASIS = re.compile(r"\*\*|__|~~|`+")
+# Inside a word they stand for a blank, around one for nothing.
+_EMPHASIS = re.compile(r"\*\*|__|~~|\$\$|(?<!\w)[*_\[\]{}]+|[*_\[\]{}]+(?!\w)")
 _SPELLED_SYMBOLS = frozenset("$€£¥¢%&+=@°/§")
 _RESTING_SYMBOLS = frozenset(".,;:?!…'\"’‘“”()-–—。！？、，；：¿¡«»")
 _IPA = range(0x250, 0x300)  # phonetic letters and marks: written sound, which is no word

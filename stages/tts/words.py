@@ -7,13 +7,15 @@ the same whatever came before.
 
 from dataclasses import dataclass
 
+from stages.tts.abbreviations import dot_ends, opens_sentence
 from stages.tts.boundaries import (
     WIDE_PHRASE_ENDS,
     WIDE_SENTENCE_ENDS,
     Ending,
-    dot_ends,
+    bare,
     ends_at_space,
     ends_phrase,
+    ends_without_space,
     is_wide,
     may_end_at,
 )
@@ -51,8 +53,11 @@ class WordSplitter:
         self._is_empty = True  # it is white space
         self._wide = 0  # how many wide characters it has
         self._position = 0  # of the id that completed its last character
+        self._letter = ""  # the last letter or digit
         self._count = 0  # words of this sentence
+        self._names = ("", "")  # the last two of them, but for its first
         self._doubtful = ""  # the word before, if what follows decides whether its dot is the end
+        self._is_undecided = False  # it takes the whole of the next word to decide
 
     def feed(self, text: str, position: int) -> list[Word | Stop]:
         """What is certain, now that the id at `position` has completed `text`."""
@@ -63,6 +68,7 @@ class WordSplitter:
             self._position = position
             self._is_empty = self._is_empty and char.isspace()
             self._wide += is_wide(char)
+            self._letter = char if char.isalnum() else self._letter
             found += self._after(char)
         return found
 
@@ -84,10 +90,17 @@ class WordSplitter:
                 found += self._stop(Ending.SENTENCE)
             return found
         if self._doubtful:
-            if dot_ends(self._doubtful, char, opens=self._count == 1):
-                found += self._stop(Ending.SENTENCE)
-            self._doubtful = ""
+            found += self._decide(char)
+        if ends_without_space(self._text, self._letter, char):
+            return [*found, *self._close(position), *self._stop(Ending.SENTENCE)]
         return [*found, *self._close(position)] if self._is_cut_before(char) else found
+
+    def _decide(self, following: str) -> list[Word | Stop]:
+        """Whether the dot of the word before is the end, as far as one more character tells."""
+        core = bare(self._doubtful).removesuffix(".")
+        ends = dot_ends(core, following, before=self._names[0], opens=self._count == 1)
+        self._doubtful, self._is_undecided = "", ends is None
+        return self._stop(Ending.SENTENCE) if ends else []
 
     def _is_cut_before(self, char: str) -> bool:
         """Whether a word ends before a character though there is no space."""
@@ -110,19 +123,24 @@ class WordSplitter:
         """End the word; `following` is the position of the id that the next character is of."""
         if not self._text:
             return []
+        found: list[Word | Stop] = []
+        if self._is_undecided and opens_sentence(self._text):
+            found += self._stop(Ending.SENTENCE)
+        self._is_undecided = False
         # The rest of an id that goes on behind the word is still to be voiced.
         last = self._position - (self._position == following > 0)
         word = Word(self._text, last)
         self._text, self._is_empty, self._wide = "", True, 0
         self._count += 1
+        self._names = (self._names[1], bare(word.text) if self._count > 1 else "")
         is_long = self._count >= LONG_SENTENCE and ends_phrase(word.text)
         if is_long or self._count >= LONGEST_SENTENCE:
-            return [word, *self._stop(Ending.WORD)]
-        return [word]
+            return [*found, word, *self._stop(Ending.WORD)]
+        return [*found, word]
 
     def _stop(self, ending: Ending) -> list[Word | Stop]:
-        self._doubtful = ""
+        self._doubtful, self._is_undecided = "", False
         if not self._count:
             return []
-        self._count = 0
+        self._count, self._names = 0, ("", "")
         return [Stop(ending)]

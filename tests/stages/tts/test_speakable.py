@@ -19,7 +19,7 @@ def test_of_symbols_nothing_is_said(word: str) -> None:
         (" Hello", " Hello"),
         ("\n\nHello", " Hello"),
         (" **Bold**", " Bold"),
-        (" *soft*,", " soft ,"),
+        (" *soft*,", " soft,"),
         ("`code`.", "code."),
         (" w**or**d", " word"),
         (" snake_case", " snake case"),
