@@ -4,12 +4,12 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from benchmarks.sample import rounded
 from pipeline.errors import OutputError
+from pipeline.packages import version_of
 from pipeline.report import machine
 from pipeline.version import VERSION
 
@@ -92,7 +92,7 @@ def make_result(
     """
     described = machine()
     versions = {"voxring": VERSION, **described.pop("versions")}
-    versions |= {name: metadata.version(name) for name in packages}
+    versions |= {name: found for name in packages if (found := version_of(name))}
     return Result(
         benchmark,
         described,

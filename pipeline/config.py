@@ -140,7 +140,7 @@ class CudaConfig(Frozen):
             from "pinned" or from "pageable" memory.
         strict: not one bit changes from run to run or with what other lanes do; no batches.
         full_steps: ids of a reply that are computed in full, before weights of eight bits take
-            over; 0: all. It changes answers.
+            over; 0: all. It changes answers, and needs `kernels`.
     """
 
     graphs: bool = True

@@ -12,6 +12,12 @@ The rings have a small tree of their own in `ringbuf.errors`, because they can b
 """
 
 
+def reason(error: BaseException) -> str:
+    """What a library's error says, on one line; its kind if it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 class VoxringError(Exception):
     """What went wrong, and what to do about it.
 

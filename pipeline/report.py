@@ -5,7 +5,6 @@ import os
 import platform
 import tempfile
 from collections.abc import Iterable, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.text import Text
 
 from pipeline.config import usable_cores
 from pipeline.errors import OutputError
+from pipeline.packages import version_of
 from pipeline.replay import Answer
 from pipeline.timeline import Timeline
 from pipeline.version import VERSION
@@ -138,12 +138,7 @@ def render_summary(answers: Sequence[Answer]) -> RenderableType:
 
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
+    versions = {name: version for name in PACKAGES if (version := version_of(name))}
     return {
         "platform": platform.platform(),
         "processor": _processor(),

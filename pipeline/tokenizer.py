@@ -8,7 +8,6 @@ A table from id to bytes is enough for the two families that voice pipelines mee
 (Llama 2, Mistral, Gemma) spells a space as U+2581 and a byte as `<0xXX>`.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ModelError
 from pipeline.models import Progress, prepare_llm
+from pipeline.models.json_file import read_object
 from pipeline.models.progress import silent
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Vocabulary:
             ModelError: it is missing, broken, or of a family whose ids have no bytes of their own.
         """
         path = folder / "tokenizer.json"
-        spec = _read(path)
+        spec = read_object(path, _REMEDY)
         try:
             return _build(spec, path)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -105,15 +105,6 @@ def load_vocabulary(reference: str, progress: Progress = silent) -> Vocabulary:
 def clean(text: str) -> str:
     """Drop U+FFFD: a model that writes it has broken bytes to show, nothing to say."""
     return text.replace(_REPLACEMENT, "")
-
-
-def _read(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path} does not exist", _REMEDY) from None
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} cannot be read: {error}", _REMEDY) from error
 
 
 def _build(spec: Mapping[str, Any], path: Path) -> Vocabulary:

@@ -66,10 +66,12 @@ class CommandRing(SlotRing):
             raise MessageTooLong(len(message), self.free() - LENGTH.size)
         self._core.release(before)
 
-    def kept(self) -> bytes | None:
-        """What `keep` wrote last, without taking it; None if there is nothing."""
-        messages = self._messages()
-        return messages[-1] if messages else None
+    def kept(self) -> list[bytes]:
+        """All that is unread, oldest first, without taking it: what `keep` wrote, and puts behind.
+
+        A process that dies inside `keep` leaves what was before it there too.
+        """
+        return self._messages()
 
     def read(self, *, strict: bool = False) -> list[bytes]:
         """All whole messages, oldest first; they are released.

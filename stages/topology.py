@@ -30,6 +30,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
         text: bytes of the configuration, which travels in the header.
     """
     tokens = power_of_two(2 * context)
+    history = power_of_two(24 * context + 4096)  # three whole conversations, see `Journal`
     return Layout(
         processes=(CONTROL, *STAGES),
         lanes=lanes,
@@ -43,7 +44,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             RingSpec("commands", RingKind.COMMAND, AUDIO, TURN, COMMAND_BYTES),
             RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, COMMAND_BYTES),
             RingSpec("words", RingKind.COMMAND, ASR, TURN, COMMAND_BYTES),
-            RingSpec("history", RingKind.COMMAND, LLM, LLM, power_of_two(24 * context + 4096)),
+            RingSpec("history", RingKind.COMMAND, LLM, LLM, history),
             RingSpec("orders", RingKind.COMMAND, CONTROL, AUDIO, COMMAND_BYTES),
             *(
                 RingSpec(f"captions_{name}", RingKind.COMMAND, name, CONTROL, CAPTION_BYTES)

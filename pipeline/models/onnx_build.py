@@ -10,14 +10,16 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import Literal
 
 from pipeline.errors import ModelError
 from pipeline.models.cache import need_room
 from pipeline.models.child import last_line, run_watched
+from pipeline.models.json_file import read_object
 from pipeline.models.workspace import Workspace
+from pipeline.packages import version_of
 
 Quantization = Literal["none", "int8", "int4"]
 """Bits of the weights; `none` keeps them exactly, in float32."""
@@ -65,9 +67,13 @@ def recipe(quantization: Quantization, *, mapped: bool, kept: str) -> str:
             the builder is as good as any.
     """
     precision, options = _PRECISION[quantization]
-    version = " ".join(kept.split()[1:2]) if _missing() else metadata.version("onnxruntime-genai")
-    packed = (metadata.version("onnxruntime"), _processor()) if mapped else ()
+    version = " ".join(kept.split()[1:2]) if _missing() else _version("onnxruntime-genai")
+    packed = (_version("onnxruntime"), _processor()) if mapped else ()
     return " ".join((_OURS, version, quantization, precision, *options, *packed))
+
+
+def _version(package: str) -> str:
+    return version_of(package) or "unknown"
 
 
 def _missing() -> str:
@@ -172,8 +178,8 @@ def _run(
 
 def _layers(folder: Path) -> int:
     """How many layers the builder will report; a guess will do."""
-    config = json.loads((folder / "config.json").read_text())
-    return int(config.get("num_hidden_layers") or 32)
+    layers = read_object(folder / "config.json").get("num_hidden_layers")
+    return layers if isinstance(layers, int) and layers > 0 else 32
 
 
 def _share(log: Path, layers: int) -> float:

@@ -17,7 +17,8 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
-from pipeline.errors import ModelError
+from pipeline.errors import ModelError, reason
+from pipeline.models.json_file import BROKEN
 
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token")
 
@@ -51,7 +52,9 @@ class ChatTokenizer:
             config = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
             return cls(tokenizer, _special(config), _template(folder, config))
         except Exception as error:  # NOTE: tokenizers raises plain Exception
-            raise ModelError(f"{folder} has no tokenizer that can be used: {error}") from error
+            raise ModelError(
+                f"{folder} has no tokenizer that can be used: {reason(error)}", BROKEN
+            ) from error
 
     @property
     def eos_token_id(self) -> int | None:

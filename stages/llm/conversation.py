@@ -1,9 +1,13 @@
 """One lane's conversation, kept in an engine: what was said, and of the answers what was heard."""
 
+from bisect import bisect_left
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import StageError
+from stages.llm.change import Change
 from stages.llm.engine import Engine
 from stages.llm.pieces import Pieces
 
@@ -48,6 +52,7 @@ class Conversation:
         self._starts: list[int] = []  # where each turn's words begin
         self._base = self._end = 0  # of the current turn's words
         self._reply = 0  # where the answer begins
+        self._same = 0  # so many ids are as the last `change` has them
         self._start_over(pieces.opening)
         engine.open(lane)
 
@@ -190,28 +195,38 @@ class Conversation:
         self.answering = len(self.ids) < room
         return id
 
-    def state(self) -> bytes:
-        """What `restore` takes: enough to go on in another program."""
-        numbers = [
-            -1 if self.turn is None else self.turn,
-            -1 if self.answer is None else self.answer,
+    def change(self, *, whole: bool = False) -> Change:
+        """What is new since the last call; its cost is that of the new ids.
+
+        Args:
+            whole: all there is, whatever was told before.
+        """
+        same, self._same = 0 if whole else self._same, len(self.ids)
+        return Change(
+            self.turn,
+            self.answer,
             self._base,
             self._end,
             self._reply,
-            len(self._starts),
-        ]
-        return np.array([*numbers, *self._starts, *self.ids], "<i8").tobytes()
+            same,
+            self._starts[bisect_left(self._starts, same) :],
+            self.ids[same:],
+        )
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, changes: Iterable[Change]) -> None:
         """Go on where another program stopped; a turn that it was in the middle of is lost.
 
         What was said of its answer stays, as far as it was heard; else its words are forgotten.
+
+        Args:
+            changes: all since one that had `same` 0, in order; at least one.
         """
-        turn, answer, base, end, reply, starts, *rest = np.frombuffer(state, "<i8").tolist()
-        self.turn = None if turn < 0 else turn
-        self.answer = None if answer < 0 else answer
-        self._base, self._end, self._reply = base, end, reply
-        self._starts, self.ids = rest[:starts], rest[starts:]
+        for new in changes:
+            self.turn, self.answer = new.turn, new.answer
+            self._base, self._end, self._reply = new.base, new.end, new.reply
+            self._starts[bisect_left(self._starts, new.same) :] = new.starts
+            self.ids[new.same :] = new.ids
+        self._same = 0
         self.halt()
         if not self.reply:
             self.dismiss()
@@ -229,6 +244,7 @@ class Conversation:
                 "Shorten llm.system or raise llm.context",
             )
         self.ids = list(opening)
+        self._same = 0
         self._starts = [len(opening)]
         self._base = self._end = self._reply = len(opening)
 
@@ -241,6 +257,7 @@ class Conversation:
     def _cut(self, position: int) -> None:
         """Nothing from here on was ever said."""
         del self.ids[position:]
+        self._same = min(self._same, position)
         if self._engine.length(self.lane) > position:
             self._engine.rollback(self.lane, position)
 
@@ -265,6 +282,7 @@ class Conversation:
         if not shift:
             return
         del self.ids[opening:start]
+        self._same = min(self._same, opening)
         self._starts = [s - shift for s in self._starts if s >= start]
         self._base, self._end = self._base - shift, self._end - shift
         if self._engine.length(self.lane) > opening:

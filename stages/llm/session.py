@@ -10,6 +10,7 @@ from stages.event import Event
 from stages.lane import Lane, is_newer
 from stages.llm.conversation import CHUNK, Conversation
 from stages.llm.heard import PATIENCE_NS, heard_ids
+from stages.llm.journal import Journal
 from stages.llm.pieces import Pieces
 from stages.llm.reply import Reply
 from stages.llm.schedule import Need
@@ -66,9 +67,9 @@ class LlmSession(Session):
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
         self._halted = False  # it was stopped before it was complete
-        self._saved = lane.history.kept() if lane.is_reopened else None
-        if self._saved:
-            conversation.restore(self._saved)
+        self._journal = Journal(lane.history)
+        if lane.is_reopened and (changes := self._journal.read()):
+            conversation.restore(changes)
         self.due = 0  # the opening is computed before anybody speaks
 
     def step(self) -> None:
@@ -127,10 +128,7 @@ class LlmSession(Session):
 
     def save(self) -> None:
         """Keep the conversation where it outlives this program."""
-        state = self.conversation.state()
-        if state != self._saved:
-            self.lane.history.keep(state)
-            self._saved = state
+        self._journal.save(self.conversation)
 
     def close(self) -> None:
         """Forget the conversation."""

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from jinja2 import TemplateError
 
-from pipeline.errors import ModelError
+from pipeline.errors import ModelError, reason
+from pipeline.models.json_file import BROKEN
 from stages.llm.pieces import Pieces
 
 # Characters of the private use area stand for words while a template is rendered: no template
@@ -53,8 +54,10 @@ class ChatTemplate:
 
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        except (OSError, ValueError, KeyError) as error:
-            raise ModelError(f"{folder} has no tokenizer that can be used: {error}") from error
+        except Exception as error:  # NOTE: what transformers raises on a broken file is no list
+            raise ModelError(
+                f"{folder} has no tokenizer that can be used: {reason(error)}", BROKEN
+            ) from error
         return cls(tokenizer, eos_ids, str(folder))
 
     def pieces(self, instructions: str, *, cut: str = "", greeting: str = "") -> Pieces:

@@ -6,6 +6,7 @@ from typing import cast
 
 from stages.lane import Lane
 from stages.llm.conversation import Conversation
+from stages.llm.out_of_memory import explained
 from stages.llm.schedule import Schedule
 from stages.llm.session import LlmSession
 from stages.llm.together import Together
@@ -62,7 +63,11 @@ class TransformersLlm(Stage):
         self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]
     ) -> None:
         """On a GPU all lanes that speak are computed together; on a CPU they take turns."""
+
+        def fail(session: Session, error: Exception) -> None:
+            failed(session, explained(error))
+
         if self.engine.is_batched:
-            self._together.step(cast("Sequence[LlmSession]", sessions), failed)
+            self._together.step(cast("Sequence[LlmSession]", sessions), fail)
         else:
-            super().step(sessions, failed)
+            super().step(sessions, fail)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from transformers.utils import logging as transformers_logging
 
 from pipeline.config import CudaConfig
-from pipeline.errors import ModelError, StageError
+from pipeline.errors import ModelError, StageError, reason
 from stages.llm.attention import register
 from stages.llm.compute import Compute, EagerCompute, Progress
 from stages.llm.forward import Forward
@@ -314,10 +314,9 @@ def load_engine(
             f"{folder} does not fit in {device}: {free:.1f} of {total:.1f} GiB are free",
             "Take a smaller model or dtype, or end other programs on the GPU",
         ) from error
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
+    except Exception as error:  # NOTE: what transformers raises on a broken file is no list
         raise ModelError(
-            f"{folder} is not a causal language model that transformers can load: {reason}",
+            f"{folder} is not a causal language model that transformers can load: {reason(error)}",
             "Name a folder with config.json and safetensors, or a model of `voxring models`",
         ) from error
     return make_engine(

@@ -119,7 +119,7 @@ def test_another_reference_names_a_language_model(tmp_path: Path) -> None:
     [
         (None, "does not exist"),
         ("{", "cannot be read"),
-        ("[]", "is not a tokenizer"),
+        ("[]", "holds a list, expected an object"),
         ('{"decoder": {"type": "ByteLevel"}}', "is not a tokenizer"),
         ('{"decoder": {"type": "WordPiece"}}', "has the decoder WordPiece"),
         ("{}", "has the decoder none"),

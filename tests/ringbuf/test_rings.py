@@ -134,6 +134,21 @@ def test_a_message_that_does_not_fit_now_can_be_dropped_and_counted(pair: Pair) 
     assert ring.dropped == 1
 
 
+def test_what_is_kept_stays_until_something_else_is_there() -> None:
+    spec = RingSpec("own", RingKind.COMMAND, "a", "a", 64)
+    with Arena.create(Layout(("a",), 1, (spec,), (), text=0), "a", {}) as arena:
+        ring = arena.lane(0).command("own")
+        assert ring.kept() == []
+        ring.keep(b"one")
+        ring.put(b"behind it")
+        assert ring.kept() == ring.kept() == [b"one", b"behind it"]
+        with pytest.raises(MessageTooLong):  # beside what is there
+            ring.keep(bytes(50))
+        assert ring.kept() == [b"one", b"behind it"]
+        ring.keep(b"another")
+        assert ring.kept() == [b"another"]
+
+
 def test_events_lose_the_newest_and_count_it(pair: Pair) -> None:
     mine, owners = pair.b.events("b"), pair.a.events("b")
     records = [EventRecord(1, 2, 3, n, -n, n * 10) for n in range(EVENTS + 2)]

@@ -181,6 +181,8 @@ def open_session(model: Path | bytes, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # It would keep a plan of memory for every length that was ever seen, and lengths always differ.
+    options.enable_mem_pattern = False
     # A spinning pool burns 50 ms of CPU a call that the other stages need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

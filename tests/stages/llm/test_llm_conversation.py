@@ -69,6 +69,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.messages = [Said()]
         self.turn = None
         self.answer = 0
+        self.kept = []
 
     @property
     def last(self):
@@ -136,12 +137,16 @@ class AnyOrder(RuleBasedStateMachine):
         self.talk.halt()
         assert not self.talk.answering
 
-    @rule()
-    def restart(self):
-        """The program dies; another one restores the state into an empty engine."""
-        state = self.talk.state()
+    @rule(whole=st.booleans())
+    def keep(self, whole):
+        self.kept.append(self.talk.change(whole=whole))
+
+    @rule(whole=st.booleans())
+    def restart(self, whole):
+        """The program dies; another one restores what was kept into an empty engine."""
+        self.keep(whole)
         self.engine, self.talk = conversation()
-        self.talk.restore(state)
+        self.talk.restore(self.kept)
         assert not self.talk.answering
         if not self.last.reply:
             self.last.words, self.last.reply = [], None

@@ -28,14 +28,23 @@ class Bench:
     """A lane as `llm` and its neighbours see it."""
 
     def __init__(
-        self, make_lane, replies=(), *, fail_after=None, limit=20, pace=None, blank=(), engine=None
+        self,
+        make_lane,
+        replies=(),
+        *,
+        fail_after=None,
+        limit=20,
+        pace=None,
+        blank=(),
+        engine=None,
+        number=0,
     ):
         self.lanes = {name: make_lane(name) for name in (TURN, ASR, TTS, AUDIO, CONTROL)}
         self.lane = make_lane(LLM)
         self.clock = 1_000 * MS
         self.engine = engine or ScriptedEngine(replies, 128, fail_after)
         self.pieces = plain_pieces if engine else scripted_pieces
-        talk = Conversation(self.engine, 0, self.pieces(SYSTEM), limit)
+        talk = Conversation(self.engine, number, self.pieces(SYSTEM), limit)
         self.session = LlmSession(
             self.lane,
             talk,

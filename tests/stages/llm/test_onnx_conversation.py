@@ -69,7 +69,7 @@ def test_a_conversation_goes_on_in_another_program(load):
     talk = Conversation(load(), 0, plain_pieces([1, 2, 3]), LIMIT)
     answer(talk, 1, [9, 8, 7], 0)
     again = Conversation(load(), 3, plain_pieces([1, 2, 3]), LIMIT)
-    again.restore(talk.state())
+    again.restore([talk.change(whole=True)])
     assert answer(again, 2, [5, 6], 4) == answer(talk, 2, [5, 6], 4)
 
 

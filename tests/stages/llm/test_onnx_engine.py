@@ -146,6 +146,10 @@ def test_a_closed_lane_gives_its_memory_back(tiny_onnx):
     assert mapped() == before
 
 
+def test_no_plan_of_memory_is_kept_for_every_length(engine):
+    assert not engine._session.get_session_options().enable_mem_pattern
+
+
 def test_warming_up_leaves_nothing_open(engine):
     warm_up(engine)
     with pytest.raises(KeyError):

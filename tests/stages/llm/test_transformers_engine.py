@@ -207,6 +207,19 @@ def test_a_saved_model_loads_without_the_network(model, tmp_path):
     assert streamed(engine, [3, 4, 5], [], 8) == reference(model, [3, 4, 5], 8)
 
 
+def test_a_model_that_does_not_fit_in_the_gpu_is_refused_with_the_sizes(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 16 GiB.")
+
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", full)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**31, 2**33))
+    with pytest.raises(
+        ModelError, match=r"does not fit in cuda: 2\.0 of 8\.0 GiB are free"
+    ) as caught:
+        load_engine(tmp_path, context=CONTEXT, device="cuda")
+    assert caught.value.remedy == "Take a smaller model or dtype, or end other programs on the GPU"
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(ModelError, match="not a causal language model"):
         load_engine(tmp_path, context=CONTEXT, dtype="float32", threads=1)
