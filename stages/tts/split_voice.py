@@ -18,6 +18,7 @@ class SplitVoice:
 
     def __init__(self, model: PiperModel, graphs: VitsGraphs) -> None:
         self.rate = model.rate
+        self.hop = graphs.shape.hop
         self.volume = model.settings.volume
         self.phonemes = model.speller.phonemes
         self.encode = model.speller.encode
