@@ -20,7 +20,7 @@ from pipeline.doctor import doctor
 from pipeline.errors import AudioError, ConfigError, ModelError, OutputError, VoxringError
 from pipeline.live_turn import LiveTurn
 from pipeline.pipeline import Pipeline
-from pipeline.prepare import references
+from pipeline.prepare import prepare_voice, references
 from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files, read_question, replay
 from pipeline.report import BAD, check_json, print_turn, render_summary, write_json
@@ -216,6 +216,7 @@ def fetch_models(
     for name in _checked(names):
         with StartProgress(stderr) as progress:
             path = models.fetch(name, lambda t, f: progress("models", t, f), force=force)
+            prepare_voice(path, lambda t, f: progress("models", t, f))
         stdout.print(f"{name}: {path}", markup=False, highlight=False, soft_wrap=True)
 
 

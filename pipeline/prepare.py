@@ -9,9 +9,11 @@ import argparse
 import json
 import signal
 import sys
+from pathlib import Path
 
 from pipeline import models
 from pipeline.config import Config, validate
+from pipeline.models.voice import is_split, split_place, voices_in
 from pipeline.version import VERSION
 from ringbuf import lifeline
 from stages.report import Report, explain
@@ -41,14 +43,26 @@ def prepare(config: Config, progress: models.Progress) -> None:
     for key, reference in references(config).items():
         if key == "turn.end_model":
             models.smart_turn_path(reference, progress)
-        elif key != "llm.model":
+        elif key == "asr.model":
             models.resolve(reference, progress)
+        elif key == "tts.model":
+            place = models.resolve(reference, progress)
+            if config.tts.stage == "piper" and config.tts.streaming:
+                prepare_voice(place, progress)
         elif config.llm.stage == "onnx":
             models.prepare_onnx(
                 reference, config.llm.quantization, progress, mapped=config.llm.map_weights
             )
         else:
             models.prepare_llm(reference, progress)
+
+
+def prepare_voice(place: Path, progress: models.Progress) -> None:
+    """Make of the Piper voice that `place` is or holds, if it is one, what its stage opens."""
+    if not all(is_split(split_place(voice)) for voice in voices_in(place)):
+        from stages.tts.split_voice import prepare  # NOTE: brings ONNX Runtime
+
+        prepare(place, progress)
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 bundles/NAME/   unpacked model files, and the stamp of their checksums
 llm/NAME/       GGUF weights converted to safetensors
 onnx/NAME/BITS/ language models built for ONNX Runtime
+voices/SHA256/  Piper voices in parts, by what they were split from
 hub/            marks of hub downloads that have begun and not ended
 locks/          one lock file per model, so that two processes fetch it once
 partial/        downloads and conversions in progress

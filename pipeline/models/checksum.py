@@ -124,6 +124,12 @@ def is_from(folder: Path, sources: Sequence[Path], recipe: str) -> bool:
     return all(seen.fits(path.stat()) or seen.sha256 == sha256_of(path) for seen, path in seens)
 
 
+def known_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, as the stamp of its folder tells it, else hashed now."""
+    seen = read_stamp(path.parent).files.get(path.name)
+    return seen.sha256 if seen and seen.fits(path.stat()) else sha256_of(path)
+
+
 def sha256_of(path: Path, advance: Callable[[int], None] | None = None) -> str:
     """Return the SHA-256 of a file in hex; `advance` gets the bytes read since its last call."""
     digest = hashlib.sha256()

@@ -17,6 +17,7 @@ from pipeline.models.hub import cached_hub, fetch_hub, verify_hub
 from pipeline.models.onnx_build import Quantization
 from pipeline.models.progress import Progress, silent
 from pipeline.models.reference import Reference, Source, parse
+from pipeline.models.voice import split_place, voices_in
 from pipeline.models.workspace import Workspace, install, locked, workspace
 
 
@@ -166,7 +167,7 @@ def verify(reference: str, progress: Progress = silent) -> None:
     elif parsed.source is Source.HUB:
         verify_hub(parsed.name, place, progress)
     weights = _gguf_in(place)
-    made = sorted(_builds(reference).glob("*"))
+    made = [*sorted(_builds(reference).glob("*")), *map(split_place, voices_in(place))]
     if weights is not None:
         made.append(_conversion(reference, weights))
     for folder in filter(Path.is_dir, made):
@@ -291,4 +292,6 @@ def _made_once(
 def _forget(reference: str, place: Path) -> None:
     if (weights := _gguf_in(place)) is not None:
         shutil.rmtree(_conversion(reference, weights), ignore_errors=True)
+    for voice in voices_in(place):
+        shutil.rmtree(split_place(voice), ignore_errors=True)
     shutil.rmtree(_builds(reference), ignore_errors=True)

@@ -21,6 +21,16 @@ class Pace:
         now = self._now()
         self._dry_at = max(now, self._dry_at or now) + round(seconds * SECOND)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was put."""
+        return self._dry_at is not None
+
+    @property
+    def left(self) -> float:
+        """Seconds of sound that were put and not heard."""
+        return max(self.hungry_at(0) - self._now(), 0) / SECOND
+
     def hungry_at(self, reserve: float) -> int:
         """Monotonic ns at which less than `reserve` seconds will be left; 0: nothing was put."""
         return 0 if self._dry_at is None else self._dry_at - round(reserve * SECOND)

@@ -21,10 +21,12 @@ class StreamingVoice(Protocol):
 
     Attributes:
         rate: samples a second.
+        hop: samples a frame.
         volume: factor on the samples.
     """
 
     rate: int
+    hop: int
     volume: float
 
     def phonemes(self, text: str) -> list[str]:
@@ -141,10 +143,13 @@ class Sentence:
     def _spell(self, count: int) -> list[list[str]]:
         """Phonemes of the first `count` words, in groups of which all but the first have a blank.
 
-        A group is mostly a word, but espeak-ng says "of the" as one and "24" as two.
+        A group is mostly a word, but espeak-ng says "of the" as one and "24" as two. Words that
+        were cut where there is no space get one, or what follows would change a group that is said.
         """
+        words = (word.text for word in self._words[:count])
+        text = "".join(word if word[:1].isspace() else f" {word}" for word in words)
         groups: list[list[str]] = [[]]
-        for phoneme in self._voice.phonemes("".join(word.text for word in self._words[:count])):
+        for phoneme in self._voice.phonemes(text):
             if phoneme == BLANK:
                 groups.append([])
             groups[-1].append(phoneme)

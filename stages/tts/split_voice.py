@@ -1,10 +1,15 @@
 """A Piper voice that was split: sentences that are spoken while they grow."""
 
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.errors import ModelError
 from pipeline.models import Progress
-from stages.tts.piper_model import PiperModel
+from pipeline.models.voice import voices_in
+from stages.tts.piper_model import PiperModel, VoiceSettings
 from stages.tts.vits.cuts import NotCut
 from stages.tts.vits.graphs import Floats, VitsGraphs
-from stages.tts.vits.store import open_graphs
+from stages.tts.vits.store import open_graphs, split_once
 from stages.tts.vits.stream import SentenceStream
 
 
@@ -18,6 +23,7 @@ class SplitVoice:
 
     def __init__(self, model: PiperModel, graphs: VitsGraphs) -> None:
         self.rate = model.rate
+        self.hop = graphs.shape.hop
         self.volume = model.settings.volume
         self.phonemes = model.speller.phonemes
         self.encode = model.speller.encode
@@ -29,10 +35,9 @@ class SplitVoice:
 
         Raises:
             NotCut: this voice cannot be split.
-            ModelError: the model cache cannot be used.
+            ModelError: the parts in the model cache were changed.
         """
-        if not model.speller.spells_by_phoneme:
-            raise NotCut("its phonemes are not written one after the other")
+        _need_phonemes(model)
         threads, symbols = model.settings.threads, model.config.num_symbols
         return cls(model, open_graphs(model.path, symbols, model.style, threads, progress))
 
@@ -47,3 +52,20 @@ class SplitVoice:
         stream.look(ids)
         stream.promise(len(ids), whole=True)
         return stream.decode(stream.ready)
+
+
+def prepare(place: Path, progress: Progress) -> None:
+    """Split the Piper voices that a path is or holds now, so that no start has to.
+
+    What stands in the way is told by the stage, which does without.
+    """
+    for path in voices_in(place):
+        with suppress(NotCut, ModelError):
+            model = PiperModel.load(path, VoiceSettings())
+            _need_phonemes(model)
+            split_once(path, model.config.num_symbols, progress)
+
+
+def _need_phonemes(model: PiperModel) -> None:
+    if not model.speller.spells_by_phoneme:
+        raise NotCut("its phonemes are not written one after the other")

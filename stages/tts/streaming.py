@@ -21,18 +21,24 @@ class StreamRules:
         lookahead: words that must be known behind one before it is said.
         least_frames: a hungry listener gets so many, if need be with less lookahead: 24 last until
             the next word has come at 20 ids a second and was said.
-        first_frames: the first piece of an answer; each is twice as long as the one before,
-        most_frames: up to this.
+        first_frames: the first piece of an answer, and any that is urgent,
+        most_frames: the longest one,
+        growth: and in between so many times as long as what the listener has left. He hears that
+            while the piece is made, which takes a tenth of its own length on a core that is free.
         fresh_words: how many it waits for before it looks at the text again,
         reserve_s: while it is ahead of its listener by more than this.
+        urgent_s: with less than this left, one word behind another is enough to say that. It is
+            what a look at the text and a short piece take.
     """
 
     lookahead: int = 2
     least_frames: int = 24
     first_frames: int = 16
     most_frames: int = 128
+    growth: float = 3.0
     fresh_words: int = 4
     reserve_s: float = 0.5
+    urgent_s: float = 0.15
 
 
 class StreamingUtterance:
@@ -63,7 +69,6 @@ class StreamingUtterance:
         self._parts: deque[Word | Stop] = deque()  # not yet of the sentence that is being said
         self._sounds: deque[Sound] = deque()
         self._pace = Pace(now)
-        self._frames = rules.first_frames
         self._rest: Sound | None = None  # before the next sentence
         self._count = 0  # sentences
         self._voiced = -1
@@ -95,7 +100,7 @@ class StreamingUtterance:
             if sentence.is_over:
                 self._finish(sentence)
             elif sentence.ready < self._frames and self._may_grow(sentence):
-                sentence.grow(self._rules.lookahead, self._least)
+                sentence.grow(self._lookahead, self._least)
             elif self._may_decode(sentence):
                 self._decode(sentence)
             else:
@@ -122,7 +127,7 @@ class StreamingUtterance:
 
         That costs the same for one word as for many, so that it waits for some if there is time.
         """
-        fresh = sentence.fresh(self._rules.lookahead)
+        fresh = sentence.fresh(self._lookahead)
         enough = fresh >= self._rules.fresh_words or sentence.ending is not None
         return fresh > 0 and (enough or self._is_hungry)
 
@@ -135,7 +140,6 @@ class StreamingUtterance:
         sounds = sentence.decode(ready if 2 * ready <= 3 * self._frames else self._frames)
         if not sounds:
             return
-        self._frames = min(2 * self._frames, self._rules.most_frames)
         if self._rest:
             self._sounds.append(self._rest)
             self._rest = None
@@ -154,10 +158,30 @@ class StreamingUtterance:
         """For more words, or until the listener is close behind."""
         if sentence.fresh(self._rules.lookahead) or sentence.ready:
             self.due = self._pace.hungry_at(self._rules.reserve_s)
+        elif self._pace.has_begun and sentence.fresh(self._urgent_lookahead):
+            self.due = self._pace.hungry_at(self._rules.urgent_s)
+
+    @property
+    def _frames(self) -> int:
+        """How long a piece should be."""
+        rules = self._rules
+        heard_meanwhile = self._pace.left * self.rate / self._voice.hop
+        return max(
+            rules.first_frames, min(round(rules.growth * heard_meanwhile), rules.most_frames)
+        )
 
     @property
     def _least(self) -> int:
         return self._rules.least_frames if self._is_hungry else 0
+
+    @property
+    def _lookahead(self) -> int:
+        is_urgent = self._pace.has_begun and self._pace.is_hungry(self._rules.urgent_s)
+        return self._urgent_lookahead if is_urgent else self._rules.lookahead
+
+    @property
+    def _urgent_lookahead(self) -> int:
+        return min(self._rules.lookahead, 1)
 
     @property
     def _is_hungry(self) -> bool:

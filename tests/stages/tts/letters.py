@@ -38,6 +38,7 @@ class LetterVoice:
     """Says letters, digits and some punctuation."""
 
     rate = RATE
+    hop = HOP
     volume = 0.01
 
     def __init__(self) -> None:

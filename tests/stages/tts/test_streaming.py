@@ -19,7 +19,7 @@ class Rig:
     """An utterance, its voice and a clock."""
 
     def __init__(self, **rules: float) -> None:
-        rules = {"least_frames": 1, **rules}
+        rules = {"least_frames": 1, "urgent_s": 0.0, **rules}
         self.voice = LetterVoice()
         self.time = 0
         self.utterance = StreamingUtterance(
@@ -140,7 +140,7 @@ def test_pieces_grow() -> None:
     rig = Rig(first_frames=4, most_frames=16)
     rig.feed("abcdefghijklmnopqrstuvwxyz? ")
     rig.run()
-    assert [width - 2 for width in rig.voice.graphs.decoded][:4] == [3, 8, 16, 16]
+    assert [width - 2 for width in rig.voice.graphs.decoded][:4] == [3, 10, 16, 16]
 
 
 def test_a_voice_that_is_ahead_waits_for_more_words() -> None:
@@ -155,6 +155,25 @@ def test_a_voice_that_is_ahead_waits_for_more_words() -> None:
     rig.time = rig.utterance.due
     assert rig.run()
     assert len(rig.looks) == looks + 1
+
+
+def test_a_listener_about_to_run_dry_hears_a_word_with_one_behind_it() -> None:
+    rig = Rig(urgent_s=0.01, first_frames=4)
+    rig.feed("aaaa bbbb cc ")
+    rig.run()
+    looks = len(rig.looks)
+    assert rig.utterance.due is not None
+    rig.time = rig.utterance.due
+    assert rig.run()
+    assert len(rig.looks) == looks + 1
+    assert rig.utterance.due is None, "the last word that is known is never said"
+
+
+def test_before_the_first_sound_nothing_is_urgent() -> None:
+    rig = Rig(urgent_s=9.0)
+    rig.feed("aa bb ")
+    assert rig.run() == []
+    assert rig.utterance.due is None
 
 
 def test_with_enough_new_words_it_waits_no_longer() -> None:
@@ -191,13 +210,23 @@ def test_a_broken_tail_is_dropped() -> None:
     assert np.array_equal(rig.samples, at_once("aa"))
 
 
+@pytest.mark.parametrize("text", ["a,,", "aa,bb,cc", "きょうはとてもいい", "ab" * 90])
+def test_a_word_that_was_cut_without_a_space_is_not_lost_in_the_one_before(text: str) -> None:
+    rig = Rig(urgent_s=0.02)
+    for char in text:
+        rig.feed(char)
+        rig.run()
+    rig.end()
+    assert np.array_equal(rig.samples, at_once(text))
+
+
 TEXT = st.text(st.sampled_from("ab c,.?\n d"), max_size=60)
 
 
 @settings(max_examples=80)
 @given(TEXT, st.lists(st.tuples(st.integers(1, 20), st.integers(0, SECOND // 4)), max_size=40))
 def test_whenever_ids_come_the_same_is_said(text: str, steps: list[tuple[int, int]]) -> None:
-    rig, at = Rig(first_frames=2, most_frames=8), 0
+    rig, at = Rig(first_frames=2, most_frames=8, urgent_s=0.02), 0
     for count, pause in steps:
         rig.feed(text[at : at + count])
         at += count

@@ -1,5 +1,4 @@
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,25 +77,6 @@ def test_length_and_noise_are_the_styles(tmp_path: Path) -> None:
     noise = normal(0, 0, 4, 2)
     assert slow.text(ids, noise).frames > 1.5 * plain.text(ids, noise).frames
     assert not np.array_equal(say(plain, ids.tolist()), say(calm, ids.tolist()))
-
-
-def test_a_split_voice_is_kept_and_needs_onnx_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-    voice = write_tiny_voice(tmp_path)
-
-    def open_it() -> None:
-        open_graphs(voice, SYMBOLS, Style(), 1, lambda text, fraction: told.append(text))
-
-    open_it()
-    monkeypatch.setitem(sys.modules, "stages.tts.vits.split", None)
-    open_it()
-    assert told == ["splitting the voice tiny"]
-    other = tiny_vits(Dialect(random_durations=False))
-    onnx.save(other, voice)
-    with pytest.raises(NotCut, match="needs the package onnx"):
-        open_it()  # another voice lies there now: its parts are not those
 
 
 def test_what_is_no_vits_is_told(tmp_path: Path) -> None:
