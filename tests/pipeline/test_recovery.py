@@ -16,7 +16,7 @@ from stages.outcome import Outcome
 from stages.topology import STAGES
 from tests.pipeline.running import BACK_S, back, run, tone, until_turn_ended
 
-LONG = 'llm.options={replies = ["All work and no play makes Jack."], ids_per_s = 60}'
+LONG = 'llm.options={replies = ["All work and no play makes Jack.", "Fine."], ids_per_s = 60}'
 QUICK = "tts.options={tone_ms = 40}"
 
 
