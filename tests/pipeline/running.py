@@ -17,7 +17,7 @@ from pipeline.pipeline import Pipeline
 
 T = TypeVar("T")
 DEADLINE_S = 60
-SPEECH = "turn.options={speech = [[300, 1000]]}"  # ms since a lane was opened
+SPEECH = "turn.options={speech = [[100, 500]]}"  # ms since a lane was opened
 
 
 def scripted(*overrides: str) -> Config:

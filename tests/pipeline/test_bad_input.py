@@ -234,7 +234,10 @@ def test_a_full_disk_is_told_and_harms_no_other_turn(replays: dict[str, Started]
 
 @pytest.fixture(scope="module")
 def heard(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """The question in several formats, and what is no question: turns by clip, of one replay."""
+    """The question in several formats, and what is no question: turns by clip.
+
+    Two replays at the same time: most of it is real-time sound.
+    """
     folder = tmp_path_factory.mktemp("formats")
     clip = load_clip(QUESTION)
     telephone = resample(clip.samples, clip.rate, 8_000)
@@ -245,11 +248,22 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     soundfile.write(folder / "24bit.wav", clip.samples, clip.rate, subtype="PCM_24")
     silence(folder / "silence.wav", 2.0)
     noise(folder / "white.wav", 2.0)
-    clips = ["16k.wav", "mulaw.wav", "stereo.wav", "24bit.wav", "silence.wav", "white.wav"]
-    recorded = [str(RECORDINGS / "noise.wav")] if RECORDINGS.is_dir() else []
-    finished = voxring("replay", *clips, *recorded, *HEARING, "--json", "r.json", cwd=folder)
-    assert finished.code == 0, finished.err
-    return {turn["clip"]: turn for turn in turns(folder / "r.json")}
+    clips = {
+        "speech.json": ["16k.wav", "mulaw.wav", "stereo.wav", "24bit.wav"],
+        "noise.json": ["silence.wav", "white.wav"],
+    }
+    if RECORDINGS.is_dir():
+        clips["noise.json"].append(str(RECORDINGS / "noise.wav"))
+    replays = [
+        start("replay", *some, *HEARING, "--json", name, cwd=folder) for name, some in clips.items()
+    ]
+    with ExitStack() as stack:
+        for replay in replays:
+            stack.enter_context(replay)
+        for replay in replays:
+            finished = replay.finish()
+            assert finished.code == 0, finished.err
+    return {turn["clip"]: turn for name in clips for turn in turns(folder / name)}
 
 
 @pytest.mark.models

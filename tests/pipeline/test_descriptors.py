@@ -14,14 +14,14 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.errors import StageError
-from pipeline.events import ReplyText
+from pipeline.events import ReplyText, TurnEnded
 from pipeline.pipeline import Pipeline
 from pipeline.version import VERSION
 from ringbuf import VERSION as LAYOUT_VERSION
-from stages.outcome import Outcome
 from stages.topology import STAGES
 from tests.pipeline.cli_running import QUESTION
-from tests.pipeline.running import run, scripted, tone, until_turn_ended
+from tests.pipeline.running import run, scripted, tone
+from tests.pipeline.second_interpreter import pip
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -121,10 +121,11 @@ async def look_while_a_reply_streams(pipeline: Pipeline, clip: Path) -> Snapshot
             if isinstance(event, ReplyText) and len(event.text) >= 5:
                 break
         seen = look(pipeline)
-        ended, events = await until_turn_ended(lane)
-    assert any(isinstance(event, ReplyText) for event in events), "the reply was still streaming"
-    assert ended.timeline.outcome is Outcome.ANSWERED
-    return seen
+        async for event in lane:
+            assert not isinstance(event, TurnEnded), "the reply was still streaming"
+            if isinstance(event, ReplyText):
+                return seen
+    raise AssertionError("the lane was closed")
 
 
 def shared(snapshot: Snapshot) -> dict[str, set[str]]:
@@ -187,7 +188,7 @@ def test_bare_voxring_is_enough_for_a_stage(snapshot: Snapshot, second_interpret
     for stage in STAGES:
         assert snapshot.core[stage].startswith(place) is (stage == "llm")
     listed = subprocess.run(
-        [str(second_interpreter), "-m", "pip", "list", "--format=freeze"],
+        [*pip(second_interpreter), "list", "--format=freeze"],
         capture_output=True,
         text=True,
         check=True,

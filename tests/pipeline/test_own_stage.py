@@ -24,5 +24,5 @@ def test_the_documented_stage_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             return ended.transcript
 
     assert re.fullmatch(
-        r"I spoke for 1\.[01] seconds\.", run(work, scripted("asr.stage=stopwatch:Stopwatch"))
+        r"I spoke for 0\.[56] seconds\.", run(work, scripted("asr.stage=stopwatch:Stopwatch"))
     )

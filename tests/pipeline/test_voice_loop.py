@@ -23,7 +23,7 @@ def test_a_clip_is_answered_into_a_file(tmp_path: Path) -> None:
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
-            lane.play(tone(tmp_path / "clip.wav"), speech_end_s=0.9, out=out)
+            lane.play(tone(tmp_path / "clip.wav"), speech_end_s=0.4, out=out)
             ended, seen = await until_turn_ended(lane)
         assert ended.timeline.outcome is Outcome.ANSWERED
         assert (ended.transcript, ended.reply) == ("What time is it?", REPLY)
@@ -188,35 +188,49 @@ def test_a_program_can_stop_the_answer() -> None:
     run(work, scripted("audio.stage=client", long_reply))
 
 
+NO_SPEECH, EMPTY, FAILED = Outcome.NO_SPEECH, Outcome.EMPTY, Outcome.FAILED
+ANSWERED, TIMED_OUT = Outcome.ANSWERED, Outcome.TIMED_OUT
+WORDS = 'asr.options={lines = ["", "boom", "one", "two"], fail_on = "boom"}'
+
+
 @pytest.mark.parametrize(
-    ("override", "outcome"),
+    ("overrides", "outcomes"),
     [
-        ('asr.options={lines = [""]}', Outcome.NO_SPEECH),
-        ('asr.options={lines = ["boom"], fail_on = "boom"}', Outcome.FAILED),
-        ('llm.options={replies = [""]}', Outcome.EMPTY),
-        ('llm.options={replies = [" \\n"]}', Outcome.EMPTY),
-        ('llm.options={replies = ["Hello there."], fail_after = 3}', Outcome.FAILED),
-        ('llm.options={replies = ["Hello there."], fail_after = 0}', Outcome.FAILED),
-        ('tts.options={fail_on = "speak"}', Outcome.FAILED),
-        ('llm.options={replies = ["Late."], first_id_ms = 5000}', Outcome.TIMED_OUT),
+        (
+            [WORDS, 'llm.options={replies = ["Yes.", " \\n"]}'],
+            [NO_SPEECH, FAILED, ANSWERED, EMPTY, NO_SPEECH],
+        ),
+        (
+            ['tts.options={fail_on = "speak"}', 'llm.options={replies = ["I speak."]}'],
+            [FAILED, FAILED],
+        ),
+        (['llm.options={replies = ["Hello there."], fail_after = 3}'], [FAILED, FAILED]),
+        (['llm.options={replies = ["Hello there."], fail_after = 0}'], [FAILED, FAILED]),
+        (['llm.options={replies = ["Late."], first_id_ms = 5000}'], [TIMED_OUT, TIMED_OUT]),
     ],
+    ids=["words", "voice", "model, midway", "model, at once", "model, never"],
 )
-def test_every_way_a_turn_can_end(override: str, outcome: Outcome, tmp_path: Path) -> None:
-    """And after each the lane still works: its second turn ends too."""
-    speech = "turn.options={speech = [[300, 600], [2300, 2600]]}"
+def test_every_way_a_turn_can_end(
+    overrides: list[str], outcomes: list[Outcome], tmp_path: Path
+) -> None:
+    """And after each the lane still works: its next turn ends too."""
+    every_ms = 2000 if TIMED_OUT in outcomes else 1300  # longer than any turn
+    begins = [100 + turn * every_ms for turn in range(len(outcomes))]
+    speech = f"turn.options={{speech = {[[begin, begin + 200] for begin in begins]}}}"
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
-            lane.play(tone(tmp_path / "clip.wav", 3.0), speech_end_s=0.6)
-            first, _ = await until_turn_ended(lane)
-            assert first.timeline.outcome is outcome
-            if outcome is not Outcome.FAILED:
-                assert first.timeline.first_audio_ms is None
-            second, _ = await until_turn_ended(lane)
-            assert second.timeline.turn == first.timeline.turn + 1
+            lane.play(
+                tone(tmp_path / "clip.wav", every_ms / 1000 * len(outcomes)), speech_end_s=0.3
+            )
+            for turn, outcome in enumerate(outcomes, 1):
+                timeline = (await until_turn_ended(lane))[0].timeline
+                assert (timeline.turn, timeline.outcome) == (turn, outcome)
+                if outcome not in (ANSWERED, FAILED):
+                    assert timeline.first_audio_ms is None
 
     limits = ("turn.answer_timeout_s=1.0", "turn.release_ms=256")
-    run(work, scripted(speech, *limits, override))
+    run(work, scripted(speech, *limits, *overrides))
 
 
 def test_a_bad_clip_is_told_and_the_lane_goes_on(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from ringbuf import Mark
 from stages.lane import Lane
 from stages.messages import Status, Words
-from tests.stages.asr.test_transcriber import Room
+from tests.stages.asr.room import Room
 
 MakeRoom = Callable[..., Room]
 
