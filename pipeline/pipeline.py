@@ -113,6 +113,7 @@ class Pipeline:
             lane.edge = self._edge.attach(
                 shared.number, lambda samples, rate: lane.tell(Sound(samples, rate))
             )
+        shared.set("attended", shared.get("session"))
         return lane
 
     def _require_running(self) -> None:

@@ -7,7 +7,6 @@ import ringbuf
 from ringbuf import EventRecord, EventRing
 from stages.event import Event
 from stages.messages import Caption, CaptionKind, End, Played
-from stages.topology import STAGES
 
 
 class Lane:
@@ -127,9 +126,9 @@ class Lane:
         self._lane.skip(self.process, keep_own=self.is_reopened)
 
     @property
-    def is_open(self) -> bool:
-        """Every stage has followed to this conversation; what is said before that may be lost."""
-        return all(self._lane.get(f"ack_{stage}") == self.session for stage in STAGES)
+    def is_attended(self) -> bool:
+        """Whoever opened this conversation follows it; what is said before that may be lost."""
+        return self._lane.get("attended") == self.session
 
     def acknowledge(self, session: int) -> None:
         """Say that this process has followed `session`."""

@@ -54,6 +54,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
         words=(
             WordSpec("session", CONTROL, STAGES),
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
+            WordSpec("attended", CONTROL, (TURN,)),
             WordSpec("faults", CONTROL, (TURN,)),
             WordSpec("turn", TURN, (ASR,)),
             WordSpec("ended", TURN),

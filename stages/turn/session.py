@@ -93,7 +93,7 @@ class TurnSession(Session):
         self._muted = False
         self._last_sound = self._last_speech = now()
         self._is_idle = False
-        self._greets = False  # as soon as all stages are there
+        self._greets = False  # as soon as somebody listens
         self._faults = lane.faults
         if not lane.is_reopened:
             lane.ended = lane.turn
@@ -115,7 +115,7 @@ class TurnSession(Session):
         """Hear, then tell everyone who speaks."""
         self._follow_faults()
         self._speech.flush()
-        if self._greets and self.lane.is_open:
+        if self._greets and self.lane.is_attended:
             self._greet()
         for message in self.lane.words.read():
             self.turns.words(Words.unpack(message), self.now())
@@ -306,8 +306,6 @@ class TurnSession(Session):
             self._end(sound_stopped=True)
         self.turns.tick(now)
         dues = [self.turns.deadline, self._watch_idle(now)]
-        if self._greets:
-            dues.append(now + WINDOW_MS * 1_000_000)
         if self.endpointer.is_open:
             dues.append(silence_limit)
         self.due = min((due for due in dues if due is not None), default=None)

@@ -59,7 +59,7 @@ def test_a_greeting_and_the_silence_behind_it() -> None:
         async with await pipeline.open() as lane, asyncio.timeout(10):
             (greeted,) = await _turns(lane, 1)
             assert greeted.timeline.outcome is Outcome.ANSWERED
-            assert greeted.heard == "Hello!"
+            assert (greeted.reply, greeted.heard) == ("Hello!", "Hello!")
             assert greeted.timeline.first_audio_ms is None
             assert isinstance(await lane.next_event(), Idle)
 
