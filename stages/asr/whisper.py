@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
 from stages.asr.guards import Decode, most_ids
-from stages.asr.log_mel import HOP, LogMel
+from stages.asr.log_mel import LogMel
 from stages.asr.window import FRAME, RATE, window_for
+from stages.mel import HOP
 
 Floats = NDArray[np.float32]
 Encoded = Any  # ctranslate2.StorageView, [1, positions, size]: one position is 20 ms

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
+from stages.turn.onnx import load_onnx
 
 RATE = 16_000
 """Samples a second that the model was trained on."""
@@ -17,6 +17,7 @@ WINDOW = 512
 _CONTEXT = 64  # samples of the window before, put in front of each window
 _HIDDEN = 128  # width of the recurrent layer
 _INPUTS = {"input", "h", "c"}
+_REMEDY = "Install faster-whisper again, which ships the file"
 
 
 def _zeros() -> NDArray[np.float32]:
@@ -47,13 +48,13 @@ class SileroVad:
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
-        self._session = _load(path, threads)
+        self._session = load_onnx(path, "voice activity model", _REMEDY, threads)
         found = {node.name for node in self._session.get_inputs()}
         if found != _INPUTS:
             raise ModelError(
                 f"{path} takes {', '.join(sorted(found))}, a Silero VAD of version 6 takes "
                 f"{', '.join(sorted(_INPUTS))}",
-                "Use the file that ships in the faster-whisper wheel",
+                _REMEDY,
             )
 
     def probability(self, state: VadState, window: NDArray[np.int16]) -> float:
@@ -85,22 +86,3 @@ class SileroVad:
         probabilities, state.hidden, state.cell = self._session.run(None, feed)
         state.context = audio[-1, -_CONTEXT:].copy()
         return probabilities
-
-
-def _load(path: Path, threads: int) -> onnxruntime.InferenceSession:
-    if not path.is_file():
-        raise ModelError(
-            f"no voice activity model at {path}", "Install faster-whisper, which ships the file"
-        )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 4  # its warnings are about the graph, not about us
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the library's own errors share no other base
-        raise ModelError(
-            f"{path} cannot be loaded: {error}",
-            "Install faster-whisper again, which ships the file",
-        ) from error

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from stages.asr.guards import Decode
 from stages.asr.listener import Listener, transcribe
-from stages.asr.log_mel import HOP
 from stages.asr.recogniser import finished
 from stages.asr.window import RATE, SHORTEST
+from stages.mel import HOP
 
 WORD_S = 0.8
 BLOCK = 512

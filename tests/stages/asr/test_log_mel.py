@@ -6,7 +6,8 @@ from faster_whisper.feature_extractor import FeatureExtractor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.asr.log_mel import HOP, ROOM, LogMel
+from stages.asr.log_mel import ROOM, LogMel
+from stages.mel import HOP
 
 EXTRACTOR = FeatureExtractor()
 WINDOW = 3 * 16_000
