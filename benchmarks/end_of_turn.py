@@ -45,6 +45,7 @@ PERCENTS = (10, 50, 90)
 ASKED_MS, THRESHOLD = 100, 0.9
 """The silence and the threshold that stand for all: what `docs/end-of-turn.md` advises."""
 ROUNDS = 40
+COSTS = ("features_ms", "call_p50_ms", "call_p95_ms", "load_ms", "memory_mib")
 _SHARES = {
     Kind.END: "ends_recognised",
     Kind.PAUSE: "pauses_called_ends",
@@ -169,7 +170,11 @@ def figures(answers: Sequence[Answer]) -> dict[str, Figure]:
     found: dict[str, Figure] = {}
     for kind, share in _SHARES.items():
         mine = _chosen(answers, kind, ASKED_MS)
-        found |= {f"{kind}s": len(mine), share: _share(mine, THRESHOLD)}
+        found |= {
+            f"{kind}s": len(mine),
+            f"{kind}_probability": median(answer.probability for answer in mine),
+            share: _share(mine, THRESHOLD),
+        }
         for silence_ms in sorted({answer.silence_ms for answer in answers}):
             these = _chosen(answers, kind, silence_ms)
             part = f"{silence_ms}ms"

@@ -1,4 +1,4 @@
-"""Moments at which somebody falls silent: at the end of a turn, in a pause, cut off in mid-sentence.
+"""Moments at which somebody falls silent: at an end, in a pause, cut off in mid-sentence.
 
 Pauses are where Silero hears no voice inside the speech of the clip as it was recorded: there a
 pipeline has to decide. Cuts are made behind words with no punctuation behind them.
@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -141,7 +141,7 @@ def _pauses(speech: NDArray[np.int16], vad: SileroVad) -> list[tuple[int, int]]:
     inside = np.flatnonzero(voiced)
     return [
         ((int(before) + 1) * WINDOW, int(behind) * WINDOW)
-        for before, behind in zip(inside[:-1], inside[1:], strict=True)
+        for before, behind in pairwise(inside)
         if (behind - before - 1) * WINDOW * 1000 >= SHORTEST_MS * RATE
     ]
 
