@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 from benchmarks.metrics import Benchmark
 from benchmarks.result import Figure, Result
 from pipeline.config import Config, builtin_configs, load_config
+from pipeline.errors import AudioError, ConfigError, OutputError, VoxringError
 
 FAILED, MISTAKE, INTERRUPTED = 1, 2, 130  # exit codes, those of `voxring`
 
@@ -90,6 +92,34 @@ class Progress:
         """Leave a clean line."""
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
+
+
+def run(
+    benchmark: Benchmark,
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    measure: Callable[[argparse.Namespace, Progress], Result],
+) -> Result:
+    """Measure, then write and print what was found; what goes wrong is one line and an exit code.
+
+    Args:
+        parser: made by `make_parser`.
+        arguments: of the command line; none: this program's.
+        measure: the whole benchmark; it may raise `VoxringError`.
+    """
+    options = parser.parse_args(arguments)
+    progress = Progress(benchmark.name)
+    try:
+        result = measure(options, progress)
+        progress.end()
+        show(benchmark, result, options.json)
+    except (ConfigError, AudioError, OutputError) as error:
+        parser.exit(MISTAKE, f"error: {error}\n")
+    except VoxringError as error:
+        parser.exit(FAILED, f"error: {error}\n")
+    except KeyboardInterrupt:
+        parser.exit(INTERRUPTED, "interrupted\n")
+    return result
 
 
 def show(benchmark: Benchmark, result: Result, json: Path | None) -> None:

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import metrics
-from benchmarks.command import FAILED, INTERRUPTED, Progress, make_parser, positive, show
+from benchmarks.command import FAILED, Progress, make_parser, positive, run
 from benchmarks.llm_contestant import CONTEXT, MODEL
 from benchmarks.prompts import PROMPTS
 from benchmarks.result import Figure, Result, load_now, make_result
 from pipeline.config import LlmConfig
-from pipeline.errors import OutputError, VoxringError
 from pipeline.models import Quantization, prepare_llm, prepare_onnx
 
 CLOSE = 1e-4
@@ -91,18 +90,7 @@ class Divergence:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.EXACT, __doc__, "--json exact.json")
     parser.add_argument("--prompts", type=positive, default=len(PROMPTS), metavar="N")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.EXACT.name)
-    try:
-        result = measure(options, progress)
-        progress.end()
-        show(metrics.EXACT, result, options.json)
-    except OutputError as error:
-        parser.exit(2, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    result = run(metrics.EXACT, parser, arguments, measure)
     return 0 if result.metrics["unexplained"] == 0 else FAILED
 
 

@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks import metrics
-from benchmarks.command import FAILED, INTERRUPTED, Progress, make_parser, show
+from benchmarks.command import Progress, make_parser, run
 from benchmarks.llm_contestant import HISTORY, UTTERANCE, Contestant, Trial
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median
-from pipeline.errors import OutputError, StageError, VoxringError
+from pipeline.errors import StageError
 from pipeline.supervisor import environment
 
 ROOT = Path(__file__).parents[1]
@@ -53,18 +53,7 @@ ABLATION = (
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.LLM, __doc__, "--quick --json llm.json")
     parser.add_argument("--ablate", action="store_true", help="what each technique buys")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.LLM.name)
-    try:
-        result = measure(options, progress)
-        progress.end()
-        show(metrics.LLM, result, options.json)
-    except OutputError as error:
-        parser.exit(2, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(metrics.LLM, parser, arguments, measure)
     return 0
 
 

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import metrics, usage
-from benchmarks.command import FAILED, INTERRUPTED, Progress, make_parser, show
+from benchmarks.command import Progress, make_parser, run
 from benchmarks.llm_contestant import MODEL
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median
 from pipeline.config import Config, LlmConfig, load_config
-from pipeline.errors import OutputError, StageError, VoxringError
+from pipeline.errors import StageError
 from pipeline.models import Quantization, prepare_llm, prepare_onnx, resolve
 from pipeline.supervisor import environment
 
@@ -52,18 +52,7 @@ time.sleep(60)
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.LLM_LOAD, __doc__, "--json llm_load.json")
     parser.add_argument("--build", action="store_true", help="build each model anew, too")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.LLM_LOAD.name)
-    try:
-        result = measure(options, progress)
-        progress.end()
-        show(metrics.LLM_LOAD, result, options.json)
-    except OutputError as error:
-        parser.exit(2, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(metrics.LLM_LOAD, parser, arguments, measure)
     return 0
 
 

@@ -16,11 +16,10 @@ import numpy as np
 import torch
 
 from benchmarks import exact, metrics
-from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, positive, show
+from benchmarks.command import Progress, make_parser, positive, run
 from benchmarks.llm_contestant import CONTEXT, MODEL
 from benchmarks.prompts import PROMPTS
 from benchmarks.result import Figure, Result, load_now, make_result
-from pipeline.errors import OutputError, VoxringError
 from pipeline.models import prepare_llm
 from stages.llm.compute import EagerCompute
 from stages.llm.cuda.narrow import narrow
@@ -58,18 +57,7 @@ class NarrowCompute(EagerCompute):
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.LLM_NARROW, __doc__, "--json llm_narrow.json")
     parser.add_argument("--prompts", type=positive, default=len(PROMPTS), metavar="N")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.LLM_NARROW.name)
-    try:
-        result = measure(options, progress)
-        progress.end()
-        show(metrics.LLM_NARROW, result, options.json)
-    except OutputError as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(metrics.LLM_NARROW, parser, arguments, measure)
     return 0
 
 

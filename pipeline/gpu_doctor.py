@@ -100,7 +100,7 @@ def _card(gpu: GpuProfile) -> Iterable[Finding]:
             not gpu.throttled,
             gpu.throttled or "no",
             "cooling or power of this machine",
-            "Mend the cooling, or raise the power limit if it is yours to raise",
+            "Mend the cooling, or raise the power limit: nvidia-smi -pl WATTS",
         )
     if gpu.others is None:
         yield Finding("other programs on the GPU", Health.UNREAD, why_not)
@@ -110,5 +110,5 @@ def _card(gpu: GpuProfile) -> Iterable[Finding]:
             gpu.others == 0,
             str(gpu.others),
             "the GPU switches between programs, which costs milliseconds at a time",
-            "Keep speech and voice on the CPU (asr.device, the default), or end the others",
+            "Set asr.device to 'cpu', the default, or end the others: nvidia-smi shows them",
         )

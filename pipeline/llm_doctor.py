@@ -98,7 +98,7 @@ def pace(profile: Profile) -> Iterable[Finding]:
         ms <= 80,
         f"{ms:.1f} ms, {1000 / ms:.0f} ids a second",
         "the model is large for this processor",
-        "Set llm.quantization to 'int8' or 'int4', or choose a smaller model",
+        fewer_bits(profile),
     )
 
 
@@ -147,7 +147,7 @@ def threads(profile: Profile) -> Iterable[Finding]:
         busy >= 0.6 * min(profile.threads, cores),
         f"{busy:.1f} of {profile.threads}",
         "threads wait: for other programs, or because the model is too small to share out",
-        "Look at the lines below, or lower llm.threads",
+        "Mend what the lines below find, or lower llm.threads",
     )
 
 
@@ -159,7 +159,7 @@ def company(profile: Profile) -> Iterable[Finding]:
         lost <= 2,
         f"{lost:.1f} an id",
         "other programs want the same cores",
-        "End them, give them a lower priority (nice), or lower llm.threads",
+        "End them, run renice 10 PID for what can wait, or lower llm.threads",
     )
     yield _unless_unread(
         "time in which some program waited for a core",
@@ -167,7 +167,7 @@ def company(profile: Profile) -> Iterable[Finding]:
         0.2,
         "/proc/pressure/cpu is not there",
         "more is running than there are cores",
-        "`top` shows what; a lower priority (nice) for what can wait",
+        "Run: top, which shows what; then renice 10 PID for what can wait",
     )
     yield _unless_unread(
         "time that the host gave to other machines",
@@ -184,7 +184,7 @@ def company(profile: Profile) -> Iterable[Finding]:
         0.3,
         "the system does not tell its clock (a virtual machine?)",
         "power saving, or heat",
-        "Set the governor to performance, check cooling",
+        "Run: cpupower frequency-set -g performance; or check the cooling",
     )
 
 
@@ -197,7 +197,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
         minor <= 16,
         f"{minor:g} an id",
         "memory that is given back and asked for again, or a cache that grows",
-        "Not with stage 'onnx'; with another engine, report it",
+        _other_engine(profile),
     )
     major = sum(step.major_faults for step in steps)
     yield judged(
@@ -205,7 +205,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
         major == 0,
         f"{major}",
         "memory is short: weights were put out and read again",
-        "Set llm.quantization to 'int4', lower pipeline.lanes, or end other programs",
+        f"{fewer_bits(profile)}; or lower pipeline.lanes, or end other programs",
     )
     if profile.swapped_mib is None:
         yield Finding("swapped out", Health.UNREAD, "/proc/self/status is not there")
@@ -215,7 +215,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
             profile.swapped_mib < 1,
             f"{profile.swapped_mib:.0f} MiB",
             "memory is short",
-            "End other programs, or set llm.quantization to 'int4'",
+            f"{fewer_bits(profile)}; or lower pipeline.lanes, or end other programs",
         )
 
 
@@ -228,7 +228,7 @@ def allocations(profile: Profile) -> Iterable[Finding]:
         blocks <= 4,
         f"{blocks:g}",
         "something is kept for every id",
-        "Report it",
+        _other_engine(profile),
     )
     heaps = [step.heap_grown for step in settled if step.heap_grown is not None]
     if not heaps:
@@ -239,7 +239,7 @@ def allocations(profile: Profile) -> Iterable[Finding]:
         median(heaps) <= 1024,
         f"{median(heaps):g} bytes",
         "something is kept for every id",
-        "Report it",
+        _other_engine(profile),
     )
 
 
@@ -247,6 +247,16 @@ def gpu(profile: Profile) -> Iterable[Finding]:
     """What an NVIDIA GPU shows, if the model is on one."""
     if profile.gpu:
         yield from gpu_findings(profile.gpu)
+
+
+def fewer_bits(profile: Profile) -> str:
+    """The switch that makes the weights smaller, for the stage that runs them."""
+    if profile.device != "cpu":
+        return "Choose a smaller model"
+    return {
+        "onnx": "Set llm.quantization to 'int4', or choose a smaller model",
+        "transformers": "Set llm.stage to 'onnx' and llm.quantization to 'int4'",
+    }.get(profile.stage, "Choose a smaller model")
 
 
 Look = Callable[[Profile], Iterable[Finding]]
@@ -262,6 +272,14 @@ LOOKS: tuple[Look, ...] = (
     gpu,
 )
 """What is looked at, in the order of the report."""
+
+
+def _other_engine(profile: Profile) -> str:
+    """What to do about an engine that takes memory in a turn, which none should."""
+    again = "Run it again; if it stays, report it with this output"
+    if profile.stage == "onnx" or profile.device != "cpu":
+        return again
+    return f"{again}, and set llm.stage to 'onnx'"
 
 
 def _unless_unread(

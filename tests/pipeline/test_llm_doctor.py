@@ -1,6 +1,7 @@
 """Findings about the language model from made-up profiles, and from a real one."""
 
 import io
+import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from pipeline.config import Config, LlmConfig
 from pipeline.errors import StageError
-from pipeline.llm_doctor import LOOKS, Finding, Health, show, take_profile
+from pipeline.llm_doctor import LOOKS, Finding, Health, fewer_bits, show, take_profile
 from stages.llm.profiling import Profile, Step
 
 STEP = Step(ms=28, cpu_ms=50, minor_faults=0, major_faults=0, preempted=0, grown=0, heap_grown=0)
@@ -76,6 +77,40 @@ def test_each_trouble_is_found_alone_with_cause_and_remedy(
     found = findings(**changed)[what]
     assert found.cause
     assert found.remedy
+
+
+SICK: dict[str, Any] = {
+    "first_ms": 900,
+    "ms": 120,
+    "cpu_ms": 20,
+    "read_bytes": 2_400_000_000,
+    "read_gb_s": 60.0,
+    "threads": 8,
+    "budget": 9,
+    "preempted": 4,
+    "waiting": 0.5,
+    "stolen": 0.1,
+    "clock_share": 0.5,
+    "minor_faults": 100,
+    "major_faults": 1,
+    "swapped_mib": 30.0,
+    "grown": 20,
+    "heap_grown": 4096,
+}
+
+
+@pytest.mark.parametrize("stage", ["onnx", "transformers", "mine:Engine"])
+def test_a_remedy_names_switches_that_are_there_and_count_for_the_stage(stage: str) -> None:
+    everything = findings(stage=stage, **SICK).values()
+    assert sum(found.health is Health.BAD for found in everything) == 15
+    for found in everything:
+        for section, key in re.findall(r"\b(pipeline|llm|tts|asr)\.(\w+)", found.remedy):
+            assert hasattr(getattr(Config(), section), key), found.remedy
+        if stage != "onnx" and "llm.quantization" in found.remedy:
+            assert "Set llm.stage to 'onnx' and llm.quantization" in found.remedy
+    assert fewer_bits(replace(GOOD, stage="transformers", device="cuda")) == (
+        "Choose a smaller model"
+    )
 
 
 def test_a_control_group_with_fewer_cores_is_seen() -> None:

@@ -26,6 +26,18 @@ def _wide(weight):
 
 
 @triton.jit
+def _block(at, live, inside, EVEN: tl.constexpr):
+    """What lies at [.., ..]; zeros in rows that are none, and past the end of a row."""
+    return tl.load(at, mask=live if EVEN else live & inside, other=0)
+
+
+@triton.jit
+def _line(at, inside, EVEN: tl.constexpr):
+    """What lies at [..]; zeros past the end of a row, which EVEN ones do not have."""
+    return tl.load(at) if EVEN else tl.load(at, mask=inside, other=0)
+
+
+@triton.jit
 def _product(
     x,
     w,
@@ -50,67 +62,38 @@ def _product(
     """
     k = tl.arange(0, BLOCK_K)
     if VECTOR:
-        wide = tl.zeros([BLOCK_N, BLOCK_K], tl.float32)
-        square = tl.zeros([BLOCK_K], tl.float32)
         row = tl.sum(tl.where(tl.arange(0, BLOCK_M) == 0, rows, 0))
-        for begin in tl.range(0, K, BLOCK_K, num_stages=STAGES):
-            at = begin + k
-            if EVEN:
-                weight = tl.load(w + starts[:, None] + at[None, :], mask=live[:, None], other=0)
-                value = tl.load(x + row * K + at).to(tl.float32)
-            else:
-                inside = at < K
-                weight = tl.load(
-                    w + starts[:, None] + at[None, :],
-                    mask=live[:, None] & inside[None, :],
-                    other=0,
-                )
-                value = tl.load(x + row * K + at, mask=inside, other=0).to(tl.float32)
-            if NORM:
-                square += value * value
-                if EVEN:
-                    value = value * tl.load(gain + at).to(tl.float32)
-                else:
-                    value = value * tl.load(gain + at, mask=at < K, other=0).to(tl.float32)
-            wide += _wide(weight) * value[None, :]
-        first = tl.arange(0, BLOCK_M) == 0
-        total = tl.where(first[None, :], tl.sum(wide, 1)[:, None], 0.0)
-        squares = tl.where(first, tl.sum(square), 0.0)
+        total = tl.zeros([BLOCK_N, BLOCK_K], tl.float32)
+        squares = tl.zeros([BLOCK_K], tl.float32)
     else:
         total = tl.zeros([BLOCK_N, BLOCK_M], tl.float32)
         squares = tl.zeros([BLOCK_M], tl.float32)
-        for begin in tl.range(0, K, BLOCK_K, num_stages=STAGES):
-            at = begin + k
-            if EVEN:
-                weight = tl.load(w + starts[:, None] + at[None, :], mask=live[:, None], other=0)
-                value = tl.load(
-                    x + rows[None, :] * K + at[:, None], mask=row_live[None, :], other=0
-                )
-            else:
-                inside = at < K
-                weight = tl.load(
-                    w + starts[:, None] + at[None, :],
-                    mask=live[:, None] & inside[None, :],
-                    other=0,
-                )
-                value = tl.load(
-                    x + rows[None, :] * K + at[:, None],
-                    mask=row_live[None, :] & inside[:, None],
-                    other=0,
-                )
+    for begin in tl.range(0, K, BLOCK_K, num_stages=STAGES):
+        at = begin + k
+        inside = at < K
+        weight = _block(w + starts[:, None] + at[None, :], live[:, None], inside[None, :], EVEN)
+        if VECTOR:
+            value = _line(x + row * K + at, inside, EVEN).to(tl.float32)
+            if NORM:
+                squares += value * value
+                value = value * _line(gain + at, inside, EVEN).to(tl.float32)
+            total += _wide(weight) * value[None, :]
+        else:
+            rows_at = x + rows[None, :] * K + at[:, None]
+            value = _block(rows_at, row_live[None, :], inside[:, None], EVEN)
             if NORM:
                 squares += tl.sum(value * value, 0)
-                if EVEN:
-                    scale = tl.load(gain + at).to(tl.float32)
-                else:
-                    scale = tl.load(gain + at, mask=at < K, other=0).to(tl.float32)
-                value = value * scale[:, None]
+                value = value * _line(gain + at, inside, EVEN).to(tl.float32)[:, None]
             total = tl.dot(
                 _wide(weight).to(gain.dtype.element_ty),
                 value.to(gain.dtype.element_ty),
                 total,
                 input_precision="ieee",
             )
+    if VECTOR:
+        first = tl.arange(0, BLOCK_M) == 0
+        total = tl.where(first[None, :], tl.sum(total, 1)[:, None], 0.0)
+        squares = tl.where(first, tl.sum(squares), 0.0)
     return total, squares
 
 

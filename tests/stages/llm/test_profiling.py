@@ -2,6 +2,8 @@
 
 from pipeline.config import Config, LlmConfig, TtsConfig
 from pipeline.llm_doctor import LOOKS, take_profile
+from stages.llm.profiling import turn
+from stages.llm.scripted_engine import ScriptedEngine
 
 
 def test_a_turn_is_profiled(tiny_chat, tiny_onnx, monkeypatch):
@@ -17,3 +19,17 @@ def test_a_turn_is_profiled(tiny_chat, tiny_onnx, monkeypatch):
     assert sorted(step.heap_grown or 0 for step in settled)[6] <= 1024
     assert sorted(step.minor_faults for step in settled)[6] <= 16
     assert all(look(profile) for look in LOOKS)
+
+
+def test_what_waits_for_the_collector_is_not_kept():
+    class Cycles(ScriptedEngine):
+        def step(self, lanes):
+            for _ in range(50):
+                cycle = []
+                cycle.append(cycle)
+            for lane in lanes:
+                self._content[lane].append(7)
+            return [7 for _ in lanes]
+
+    _, steps = turn(Cycles([], 128))
+    assert sorted(step.grown for step in steps)[12] <= 4
