@@ -378,6 +378,13 @@ TTS = Benchmark(
         Metric("wer_percent", "word errors of whole sentences, and by words of lookahead"),
         Metric("seam_step_ratio", "largest step between pieces / inside whole sentences", Bar(1)),
         Metric("memory_growth_mib", "over nine tenths of the replies", Bar(4)),
+        Metric(
+            "lanes_first_sound_p50_ms",
+            "as first_sound_p50_ms, by lanes: all others listen to long replies",
+        ),
+        Metric("lanes_first_sound_p95_ms", "the same, 95th percentile"),
+        Metric("lanes_real_time_factor", "processor time / sound of all lanes, one core, by lanes"),
+        Metric("lanes_late", "gaps that the voice reports (VOICE_LATE) in that time, by lanes"),
     ),
 )
 
