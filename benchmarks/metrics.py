@@ -380,11 +380,12 @@ TTS = Benchmark(
         Metric("memory_growth_mib", "over nine tenths of the replies", Bar(4)),
         Metric(
             "lanes_first_sound_p50_ms",
-            "as first_sound_p50_ms, by lanes: all others listen to long replies",
+            "likewise, of one of 4 lanes while the others listen to long replies (and of each "
+            "number)",
         ),
         Metric("lanes_first_sound_p95_ms", "the same, 95th percentile"),
-        Metric("lanes_real_time_factor", "processor time / sound of all lanes, one core, by lanes"),
-        Metric("lanes_late", "gaps that the voice reports (VOICE_LATE) in that time, by lanes"),
+        Metric("lanes_real_time_factor", "processor time / sound of all lanes, one core, likewise"),
+        Metric("lanes_late", "gaps that the voice reports (VOICE_LATE) in that time, likewise"),
     ),
 )
 

@@ -60,7 +60,7 @@ WHOLE_SENTENCES = ClauseRules(first_words=0, first_minimum=10**6, minimum=10**6,
 LOOKAHEADS = (1, 2, 3)
 REPLIES, QUICK_REPLIES = 1000, 100
 QUICK = 3  # every so-manieth sentence
-LANES, QUICK_LANES = (1, 2, 4, 8), (2,)
+LANES, QUICK_LANES = (1, 2, 4, 8), (tts_lanes.LANES,)
 QUESTIONS, QUICK_QUESTIONS = 12, 3
 
 

@@ -24,10 +24,12 @@ from stages.stage import Host, Stage
 from stages.topology import AUDIO, CONTROL, LLM, STAGES, TTS, TURN, topology
 from stages.tts.piper import PiperTts
 
+LANES = 4  # whose figures have a name without a number
 PACE = 20  # ids a second
 LEAD_S = 2.0  # of the long replies
 PAUSE_S = 0.5  # between first sound and the next question, and up to as much again
 POLL_S = 0.004
+LAG_NS = 10_000_000  # a block that is heard so late was not late, only seen late
 LIMIT_S = 60.0  # of a run whose voice says nothing
 CONTEXT = 1024
 
@@ -88,17 +90,24 @@ class Neighbour:
         for position in range(len(self.put_at), due):
             self._reply.put(self._ids[position], position=position, turn=1, answer=self.answer)
             self.put_at.append(time.monotonic_ns())
+        return self._hear(now)
+
+    def leave(self) -> float:
+        """Hear no more; seconds of sound that lie on the ring."""
+        self.answer += 1
+        return self._hear(0)
+
+    def _hear(self, now: int) -> float:
+        """Take what is heard by now, and what nobody is to hear."""
         taken = 0.0
         while block := self._voice.peek():
-            is_heard = block.answer == self.answer
-            if is_heard:
+            seconds = len(block.samples) / block.rate
+            if block.answer == self.answer:
                 self.first = self.first or block.stamp
                 if self._plays_on > now:
                     break
-            seconds = len(block.samples) / block.rate
+                self._plays_on = max(self._plays_on, now - LAG_NS) + round(seconds * 1e9)
             taken += seconds
-            if is_heard:
-                self._plays_on = max(self._plays_on, now - 10**7) + round(seconds * 1e9)
             self._voice.drop()
         return taken
 
@@ -139,6 +148,7 @@ class World(threading.Thread):
                 next_at = now + round((1 + dice.random()) * PAUSE_S * 1e9)
             self._note_late()
             time.sleep(POLL_S)
+        self.found.sound += sum(one.leave() for one in (self._asking, *self._listening))
 
     def _note_late(self) -> None:
         records = self._events.take()
@@ -170,6 +180,9 @@ def figures(
             f"lanes_real_time_factor.{count}": seen.cpu / seen.sound if seen.sound else None,
             f"lanes_late.{count}": len(seen.late),
         }
+        if count == LANES:
+            main = [name for name in found if name.endswith(f".{LANES}")]
+            found |= {name.partition(".")[0]: found[name] for name in main}
     return found
 
 

@@ -31,10 +31,10 @@ def test_every_number_of_lanes_has_its_figures(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tts_lanes, "PAUSE_S", 0.01)
     config = Config()
     stage = Beeper(Host(config, config.tts, tts_lanes.time.monotonic_ns, lambda text, share: None))
-    found = tts_lanes.figures(stage, Question([1, 2, 3], 0), [[1] * 50] * 2, (1, 3), 3)
+    found = tts_lanes.figures(stage, Question([1, 2, 3], 0), [[1] * 50] * 3, (1, 4), 3)
     assert set(found) == {
-        f"lanes_{name}.{lanes}"
+        f"lanes_{name}{lanes}"
         for name in ("first_sound_p50_ms", "first_sound_p95_ms", "real_time_factor", "late")
-        for lanes in (1, 3)
+        for lanes in (".1", ".4", "")
     }
     assert all(figure is not None for figure in found.values())
