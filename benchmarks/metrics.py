@@ -400,6 +400,14 @@ TTS = Benchmark(
         Metric("wer_percent", "word errors of whole sentences, and by words of lookahead"),
         Metric("seam_step_ratio", "largest step between pieces / inside whole sentences", Bar(1)),
         Metric("memory_growth_mib", "over nine tenths of the replies", Bar(4)),
+        Metric(
+            "lanes_first_sound_p50_ms",
+            "likewise, of one of 4 lanes while the others listen to long replies (and of each "
+            "number)",
+        ),
+        Metric("lanes_first_sound_p95_ms", "the same, 95th percentile"),
+        Metric("lanes_real_time_factor", "processor time / sound of all lanes, one core, likewise"),
+        Metric("lanes_late", "gaps that the voice reports (VOICE_LATE) in that time, likewise"),
     ),
 )
 

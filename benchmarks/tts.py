@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import metrics
+from benchmarks import metrics, tts_lanes
 from benchmarks.command import (
     FAILED,
     INTERRUPTED,
@@ -60,6 +60,8 @@ WHOLE_SENTENCES = ClauseRules(first_words=0, first_minimum=10**6, minimum=10**6,
 LOOKAHEADS = (1, 2, 3)
 REPLIES, QUICK_REPLIES = 1000, 100
 QUICK = 3  # every so-manieth sentence
+LANES, QUICK_LANES = (1, 2, 4, 8), (tts_lanes.LANES,)
+QUESTIONS, QUICK_QUESTIONS = 12, 3
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,9 @@ class Bench:
         utterance.end(complete=True)
         run(0)
         cpu = time.thread_time() - cpu
-        return Heard(tuple(sounds), tuple(at), self._closed(ids) / pace, cpu, utterance.rate)
+        return Heard(tuple(sounds), tuple(at), self.closed(ids) / pace, cpu, utterance.rate)
 
-    def _closed(self, ids: list[int]) -> int:
+    def closed(self, ids: list[int]) -> int:
         """Which id shows that the third word has ended: the next word's, punctuation, the end."""
         for position in range(len(ids)):
             words = self.vocabulary.decode(ids[: position + 1]).split()
@@ -220,6 +222,8 @@ def measure(options: argparse.Namespace, config: Config, progress: Progress) -> 
     replies = QUICK_REPLIES if options.quick else REPLIES
     figures["memory_growth_mib"] = memory_growth(bench, replies)
     figures["max_sample_difference"] = max(map(difference_of(bench), sentences[:5]))
+    progress("lanes")
+    figures |= with_lanes(bench, config, quick=options.quick)
     figures |= quality(bench, sentences, Judge(options.judge), progress)
     return make_result(
         metrics.TTS.name,
@@ -295,6 +299,16 @@ def memory_growth(bench: Bench, replies: int) -> float:
         if number == replies // 10:
             early = memory_mib(os.getpid())
     return memory_mib(os.getpid()) - early
+
+
+def with_lanes(bench: Bench, config: Config, *, quick: bool) -> dict[str, Figure]:
+    """First sound of short answers while other lanes listen to long ones."""
+    question = tts_lanes.Question(ids := bench.ids(FIFTEEN), bench.closed(ids))
+    replies = [
+        bench.ids(" ".join(SENTENCES[first:] + SENTENCES[:first])) for first in range(max(LANES))
+    ]
+    lanes, n = (QUICK_LANES, QUICK_QUESTIONS) if quick else (LANES, QUESTIONS)
+    return tts_lanes.figures(tts_lanes.loaded(config), question, replies, lanes, n)
 
 
 def difference_of(bench: Bench) -> Callable[[str], float]:

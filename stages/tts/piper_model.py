@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from pipeline.errors import ConfigError, ModelError
 from stages.tts.speller import Speller
 from stages.tts.vits.graphs import Style
@@ -98,13 +100,33 @@ def find_voice(place: Path) -> Path:
     return found[0]
 
 
+class _Values(BaseModel):
+    """What a voice may say of itself; piper-tts takes anything, and fails where it uses it."""
+
+    model_config = ConfigDict(strict=True, from_attributes=True)
+    num_symbols: int = Field(ge=1)
+    num_speakers: int = Field(ge=0)
+    sample_rate: int = Field(ge=1, le=384_000)
+    phoneme_id_map: dict[str, list[int]] = Field(min_length=1)
+    speaker_id_map: dict[str, int]
+    length_scale: float = Field(gt=0, le=10)
+    noise_scale: float = Field(ge=0, le=10)
+    noise_w_scale: float = Field(ge=0, le=10)
+
+
 def _read_config(path: Path, kind: Any) -> Any:
     try:
-        return kind.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        config = kind.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        _Values.model_validate(config)
     except FileNotFoundError:
         raise ModelError(f"{path} does not exist", REMEDY) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc']))} is {first['input']!r}: {first['msg']}"
+        raise ModelError(f"{path} is not the JSON of a Piper voice: {what}", REMEDY) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{path} is not the JSON of a Piper voice: {error!r}", REMEDY) from error
+    return config
 
 
 def _speaker(config: Any, speaker: int) -> int:

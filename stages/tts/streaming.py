@@ -22,7 +22,7 @@ class StreamRules:
         least_frames: a hungry listener gets so many, if need be with less lookahead: 24 last until
             the next word has come at 20 ids a second and was said.
         first_frames: the first piece of an answer, and any that is urgent,
-        most_frames: the longest one,
+        most_frames: the longest one, which another lane's first sound may have to wait for,
         growth: and in between so many times as long as what the listener has left. He hears that
             while the piece is made, which takes a tenth of its own length on a core that is free.
         fresh_words: how many it waits for before it looks at the text again,
@@ -34,7 +34,7 @@ class StreamRules:
     lookahead: int = 2
     least_frames: int = 24
     first_frames: int = 16
-    most_frames: int = 128
+    most_frames: int = 64
     growth: float = 3.0
     fresh_words: int = 4
     reserve_s: float = 0.5

@@ -1,5 +1,6 @@
 """The Piper stage with a tiny voice: what is split, what is not, and what is refused."""
 
+import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from pipeline.config import Config, validate
 from pipeline.errors import ConfigError, ModelError
+from pipeline.models import silero_vad_path
 from stages.lane import Lane
 from stages.stage import Host
 from stages.tts.clausewise import ClausewiseUtterance
@@ -117,8 +119,51 @@ def test_a_broken_json_is_named(tmp_path: Path, content: str) -> None:
         load(voice)
 
 
-def test_a_file_that_is_no_voice_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"num_symbols": "x"}, "num_symbols is 'x'"),
+        ({"num_speakers": None}, "num_speakers is None"),
+        ({"audio": {"sample_rate": 0}}, "sample_rate is 0"),
+        ({"phoneme_id_map": {}}, "phoneme_id_map is {}"),
+        ({"phoneme_id_map": {"a": 1}}, r"phoneme_id_map\.a is 1"),
+        ({"phoneme_id_map": [1]}, r"phoneme_id_map is \[1\]"),
+        ({"speaker_id_map": 3}, "speaker_id_map is 3"),
+        ({"inference": {"length_scale": 0}}, "length_scale is 0"),
+        ({"inference": {"noise_scale": "x"}}, "noise_scale is 'x'"),
+        ({"inference": {"noise_w": -1}}, "noise_w_scale is -1"),
+    ],
+)
+def test_a_value_that_cannot_be_is_named(
+    tmp_path: Path, change: dict[str, object], named: str
+) -> None:
     voice = write_tiny_voice(tmp_path)
-    voice.write_text("no model")
-    with pytest.raises(ModelError, match="cannot be loaded"):
+    path = voice.with_name("tiny.onnx.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelError, match=f"not the JSON of a Piper voice: {named}: "):
+        load(voice)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [(b"no model", "cannot be loaded"), (silero_vad_path().read_bytes(), "is not a Piper voice")],
+    ids=["text", "another model"],
+)
+def test_a_file_that_is_no_voice_is_named(tmp_path: Path, content: bytes, named: str) -> None:
+    voice = write_tiny_voice(tmp_path)
+    voice.write_bytes(content)
+    with pytest.raises(ModelError, match=named):
+        load(voice)
+
+
+def test_another_graph_that_calls_itself_a_voice_is_named(tmp_path: Path) -> None:
+    voice = write_tiny_voice(tmp_path)
+    model = tiny_vits(Dialect())
+    for tensor in model.graph.input:
+        tensor.name = f"other_{tensor.name}"
+    for node in model.graph.node:
+        names = ("input", "input_lengths", "scales")
+        node.input[:] = [f"other_{name}" if name in names else name for name in node.input]
+    onnx.save(model, voice)
+    with pytest.raises(ModelError, match="is not a Piper voice: it takes"):
         load(voice)
