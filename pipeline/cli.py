@@ -19,6 +19,7 @@ from pipeline.config import Config, builtin_configs, load_config
 from pipeline.doctor import doctor
 from pipeline.errors import AudioError, ConfigError, ModelError, OutputError, VoxringError
 from pipeline.live_turn import LiveTurn
+from pipeline.output import check_writable
 from pipeline.pipeline import Pipeline
 from pipeline.prepare import prepare_voice, references
 from pipeline.progress import StartProgress
@@ -26,7 +27,6 @@ from pipeline.replay import Answer, Question, answer_files, read_question, repla
 from pipeline.report import BAD, check_json, print_turn, render_summary, write_json
 from pipeline.version import VERSION
 from ringbuf import RingError
-from stages.audio.wav_sink import check_writable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -145,7 +145,7 @@ def replay_command(
     questions = [read_question(clip) for clip in clips]
     if out:
         answer_files(questions, repeat, out)
-        check_writable(out)
+        check_writable(out, "--out")
     if json:
         check_json(json)
     answers: list[Answer] = []

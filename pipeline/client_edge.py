@@ -40,6 +40,8 @@ class ClientEdge:
         if self._timer:
             self._timer.cancel()
         self._watch.stop()
+        for session in self._runner.sessions.values():  # of lanes that nobody closed
+            session.close()
         self._arena.close()
 
     def attach(self, number: int, on_sound: SoundSink) -> "LaneEdge":

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
-from pipeline.errors import AudioError, SessionError, VoxringError
+from pipeline.errors import AudioError, OutputError, SessionError, VoxringError
 from pipeline.events import ClipEnded, Event, Fault, TurnEnded
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
+from pipeline.transcript_file import TranscriptFile
 from ringbuf import Lane, MessageTooLong
 from stages.messages import Caption, CaptionKind, Command, PlayOrder
 from stages.outcome import Outcome
@@ -34,6 +35,7 @@ class ClientLane:
 
     Attributes:
         edge: where this program is the edge; None where another is.
+        transcript: where what was said is kept; None where it is not.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ClientLane:
         self.number = lane.number
         self.lane = lane
         self.edge: LaneEdge | None = None
+        self.transcript: TranscriptFile | None = None
         self._captions = Captions(vocabulary)
         self._finish = finish
         self._release = release
@@ -212,7 +215,12 @@ class ClientLane:
         self.lane.set("faults", self.lane.get("faults") + 1)
 
     def tell(self, event: Event | VoxringError) -> None:
-        """Queue something for the program."""
+        """Keep something in the transcript, then queue it for the program."""
+        if self.transcript and not isinstance(event, VoxringError):
+            try:
+                self.transcript.take(event)
+            except OutputError as error:
+                self._events.put_nowait(Fault(self.lane.get("turn"), str(error)))
         self._events.put_nowait(event)
 
     def _end(self) -> bool:

@@ -45,9 +45,11 @@ class AudioConfig(Section):
     Attributes:
         stage: "file" plays recorded clips and writes answers; "client": your own program is the
             edge: `feed` is its microphone, `Sound` events are its loudspeaker.
+        record: a folder for a stereo WAV of each conversation; empty: none is kept.
     """
 
     stage: str = "file"
+    record: str = ""
 
 
 class TurnConfig(Section):
@@ -234,6 +236,7 @@ class PipelineConfig(Frozen):
         restarts: deaths of a stage within the window that are forgiven; 0: the first is the end.
         restart_window_s: that window.
         log_level: of the stage programs.
+        transcripts: a folder for what was said in each conversation; empty: it is not kept.
     """
 
     lanes: int = Field(4, ge=1, le=1024)
@@ -243,6 +246,7 @@ class PipelineConfig(Frozen):
     restarts: int = Field(5, ge=0)
     restart_window_s: float = Field(60.0, gt=0)
     log_level: Literal["debug", "info", "warning", "error"] = "warning"
+    transcripts: str = ""
 
 
 class Config(Frozen):

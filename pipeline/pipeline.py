@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -12,11 +14,15 @@ from pipeline.client_lane import ClientLane
 from pipeline.config import Config
 from pipeline.errors import SessionError, VoxringError
 from pipeline.events import Sound
+from pipeline.output import check_writable
+from pipeline.session_name import session_file
 from pipeline.sessions import Sessions
 from pipeline.supervisor import Supervisor
 from pipeline.timeline import Collector, Timeline
 from pipeline.tokenizer import vocabulary_for
-from ringbuf import BellWatch
+from pipeline.transcript import Transcript
+from pipeline.transcript_file import TranscriptFile
+from ringbuf import BellWatch, Lane
 from stages.outcome import Outcome
 
 Progress = Callable[[str, str, float | None], None]
@@ -43,6 +49,7 @@ class Pipeline:
             models are fetched and loaded.
 
     Raises:
+        OutputError: on entry, if a folder for transcripts or recordings cannot be written to.
         StageError: on entry, if a stage cannot start; later, from whatever waits, if one dies.
     """
 
@@ -57,6 +64,7 @@ class Pipeline:
         self._edge: ClientEdge | None = None
 
     async def __aenter__(self) -> Self:
+        self._check_folders()
         supervisor = self._supervisor = Supervisor(self.config, self._on_progress)
         try:
             await supervisor.start()
@@ -108,6 +116,7 @@ class Pipeline:
         self._collect()
         self._collector.forget(shared.number)
         lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
+        lane.transcript = self._transcript(shared)
         self._lanes[shared.number] = lane
         if self._edge:
             lane.edge = self._edge.attach(
@@ -115,6 +124,25 @@ class Pipeline:
             )
         shared.set("attended", shared.get("session"))
         return lane
+
+    def _check_folders(self) -> None:
+        """Those for what is kept of conversations are for their owner alone."""
+        config = self.config
+        kept = {
+            "pipeline.transcripts": config.pipeline.transcripts,
+            "audio.record": config.audio.record,
+        }
+        for key, folder in kept.items():
+            if folder:
+                check_writable(Path(folder).expanduser(), key, mode=0o700)
+
+    def _transcript(self, lane: Lane) -> TranscriptFile | None:
+        folder, opened = self.config.pipeline.transcripts, lane.get("opened")
+        if not folder:
+            return None
+        path = session_file(folder, opened, lane.number, ".jsonl")
+        ahead = time.time_ns() - time.monotonic_ns()
+        return TranscriptFile(path, Transcript(opened, ahead), time.time_ns)
 
     def _require_running(self) -> None:
         if self._supervisor is None:

@@ -55,6 +55,7 @@ class Sessions:
             await self._supervisor.unless_failed(_wait(self._freed, timeout))
         lane = self._claim()
         try:
+            lane.set("opened", time.time_ns())
             self._next_session(lane)
             timeout = self._supervisor.config.pipeline.open_timeout_s
             await self._until(lane, lambda: not self._late(lane), timeout)

@@ -41,6 +41,11 @@ class Lane:
         return self._lane.get("session")
 
     @property
+    def opened(self) -> int:
+        """When the conversation was opened, wall-clock ns."""
+        return self._lane.get("opened")
+
+    @property
     def turn(self) -> int:
         """Number of the user's utterance, uint32."""
         return self._lane.get("turn")

@@ -52,6 +52,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             ),
         ),
         words=(
+            WordSpec("opened", CONTROL),  # wakes nobody: it is there before its session
             WordSpec("session", CONTROL, STAGES),
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
             WordSpec("attended", CONTROL, (TURN,)),

@@ -9,6 +9,7 @@ from stages.audio.clip import load_clip
 from stages.audio.loudspeaker import Loudspeaker
 from stages.audio.microphone import SAMPLE_NS, Microphone, Recording, record
 from stages.audio.playback import Span
+from stages.audio.recorder import Recorder
 from stages.audio.wav_sink import WavSink
 from stages.event import Event
 from stages.lane import Lane
@@ -26,7 +27,7 @@ class FileAudio(Stage):
 
     def open(self, lane: Lane) -> Session:
         """A new conversation: its microphone is on from now."""
-        return FileSession(lane, self.host.now)
+        return FileSession(lane, self.host.now, self.config.record)
 
 
 class FileSession(Session):
@@ -38,12 +39,14 @@ class FileSession(Session):
 
     Args:
         now: the clock, monotonic ns.
+        record: folder for a recording of both sides; "": there is none.
     """
 
-    def __init__(self, lane: Lane, now: Callable[[], int]) -> None:
+    def __init__(self, lane: Lane, now: Callable[[], int], record: str = "") -> None:
         super().__init__(lane)
         self._now = now
         self._opened = now()
+        self._recorder = Recorder(lane, record, self._opened)
         self._microphone = Microphone()
         self._lost = 0  # samples that found no room since the last block that did
         self._orders: deque[PlayOrder] = deque()
@@ -62,6 +65,7 @@ class FileSession(Session):
         self._hear(now)
         # NOTE: a new reading: what was just heard may have opened the gate, and not before it was.
         again = self._loudspeaker.step(self._now())
+        self._recorder.step(now)
         self.due = 0 if again else self._time(self._microphone.heard + INPUT_BLOCK)
 
     def fail(self, error: Exception) -> None:
@@ -75,6 +79,7 @@ class FileSession(Session):
     def close(self) -> None:
         """Keep what was heard so far."""
         self._write_answers()
+        self._recorder.close()
 
     def _time(self, sample: int) -> int:
         """When a sample of the microphone begins, in monotonic ns."""
@@ -119,6 +124,7 @@ class FileSession(Session):
         block = self._microphone.take()
         if self.lane.mic.put(block, first=first, rate=INPUT_RATE, lost=self._lost):
             self._lost = 0
+            self._recorder.hear(block, self._time(first))
         else:
             self._lost += INPUT_BLOCK
             self.lane.mic.count_lost(INPUT_BLOCK)
@@ -131,6 +137,7 @@ class FileSession(Session):
     def _keep(self, span: Span) -> None:
         if (sink := self._sinks.get(span.answer)) is not None:
             sink.add(span.samples, span.rate, span.pause_ns)
+        self._recorder.play(span)
 
     def _write_answer(self, answer: int) -> None:
         """Write what was heard; an error of the disk does not end the conversation."""

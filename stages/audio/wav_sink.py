@@ -1,15 +1,14 @@
 """What was heard of a turn, as a WAV file."""
 
-import errno
 import os
-import tempfile
 import wave
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import AudioError, OutputError
+from pipeline.errors import AudioError
+from pipeline.output import output_error
 
 
 class WavSink:
@@ -55,7 +54,7 @@ class WavSink:
         try:
             self._replace(np.concatenate(self._parts).astype("<i2", copy=False).tobytes())
         except OSError as error:
-            raise _output_error(self.path, error) from None
+            raise output_error(self.path, error, "--out") from None
         return True
 
     def _replace(self, data: bytes) -> None:
@@ -67,23 +66,3 @@ class WavSink:
             temporary.replace(self.path)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-def check_writable(folder: Path) -> None:
-    """Make a folder for answers and prove that files can be written there, before models load.
-
-    Raises:
-        OutputError: it cannot be made or written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"\0" * 4096)
-    except OSError as error:
-        raise _output_error(folder, error) from None
-
-
-def _output_error(path: Path, error: OSError) -> OutputError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    remedy = "Free some space or name another place" if full else "Name another place"
-    return OutputError(f"{path} cannot be written: {error.strerror}", f"{remedy} with --out")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.errors import AudioError, OutputError
-from stages.audio.wav_sink import WavSink, check_writable
+from stages.audio.wav_sink import WavSink
 
 
 def read(path):
@@ -123,22 +123,3 @@ def test_no_space_is_told_with_its_remedy(tmp_path, monkeypatch):
         sink.write()
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_is_made_and_left_empty(tmp_path):
-    check_writable(tmp_path / "a" / "b")
-    assert not list((tmp_path / "a" / "b").iterdir())
-
-
-def test_a_file_where_the_folder_should_be(tmp_path):
-    (tmp_path / "out").write_text("x")
-    for folder in (tmp_path / "out", tmp_path / "out" / "below"):
-        with pytest.raises(OutputError, match="cannot be written"):
-            check_writable(folder)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission(tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(OutputError, match="Permission denied"):
-        check_writable(tmp_path)
