@@ -216,6 +216,28 @@ ASR_SWEEP = Benchmark(
     ),
 )
 
+END_OF_TURN = Benchmark(
+    "end_of_turn",
+    "Can the end-of-turn model tell an end from a pause?",
+    "answers of the model",
+    (
+        Metric("ends_recognised", "share called an end after 100 ms of silence, at 0.9 or more"),
+        Metric("pauses_called_ends", "the same of pauses of 200 ms and more inside speech"),
+        Metric("cuts_called_ends", "the same of speech cut off in mid-sentence"),
+        Metric("ends", "how many these are (and by the silence before the model is asked)"),
+        Metric("pauses", "the same of pauses"),
+        Metric("cuts", "the same of cuts"),
+        Metric("end_probability", "what the model says at ends, median (and percentiles)"),
+        Metric("pause_probability", "the same in pauses"),
+        Metric("cut_probability", "the same at cuts"),
+        Metric("features_ms", "to compute the spectrogram, one thread, median"),
+        Metric("call_p50_ms", "the same and to run the model"),
+        Metric("call_p95_ms", "the same, 95th percentile"),
+        Metric("load_ms", "to load the file, in the page cache"),
+        Metric("memory_mib", "what memory grows by with the model and a call, files aside"),
+    ),
+)
+
 LLM = Benchmark(
     "llm",
     "How soon after the end of speech does the language model answer?",
@@ -388,6 +410,7 @@ BENCHMARKS = (
     ASR,
     ASR_LONG,
     ASR_SWEEP,
+    END_OF_TURN,
     LLM,
     EXACT,
     LLM_LOAD,

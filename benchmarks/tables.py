@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks import asr_sweep
+from benchmarks import asr_sweep, end_of_turn
 from benchmarks.command import MISTAKE, figure
 from benchmarks.highlights import highlights, recording
-from benchmarks.metrics import ASR, ASR_SWEEP, BENCHMARKS, Bar, Benchmark
+from benchmarks.metrics import ASR, ASR_SWEEP, BENCHMARKS, END_OF_TURN, Bar, Benchmark
 from benchmarks.result import Figure, Result
 
 ROOT = Path(__file__).parents[1]
@@ -16,6 +16,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 ASR_PAGE = ROOT / "docs" / "asr.md"
+END_OF_TURN_PAGE = ROOT / "docs" / "end-of-turn.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 BEGIN = "<!-- {}: written by `python -m benchmarks.tables`, not by hand -->"
 END = "<!-- end of {} -->"
@@ -49,8 +50,10 @@ def pages() -> dict[Path, str]:
     readme = insert(readme, highlights(results), "results")
     asr = ASR_PAGE.read_text(encoding="utf-8")
     asr = insert(asr, values(ASR, {n: r for n, r in results.items() if n == ASR.name}), "asr")
+    turn = END_OF_TURN_PAGE.read_text(encoding="utf-8")
     return {
         ASR_PAGE: insert(asr, sweep(results), "sweep"),
+        END_OF_TURN_PAGE: insert(turn, ends(results), "end_of_turn"),
         PAGE: insert(PAGE.read_text(encoding="utf-8"), generate(results), "results"),
         README: insert(readme, recording("replay"), "recording"),
         ARCHITECTURE: insert(ARCHITECTURE.read_text(encoding="utf-8"), recording("drill"), "drill"),
@@ -81,7 +84,7 @@ def generate(results: dict[str, Result]) -> str:
     return "\n\n".join(
         section(benchmark, {n: r for n, r in results.items() if r.benchmark == benchmark.name})
         for benchmark in BENCHMARKS
-        if benchmark is not ASR_SWEEP  # its table is a page of its own
+        if benchmark not in (ASR_SWEEP, END_OF_TURN)  # their tables are on pages of their own
     )
 
 
@@ -89,6 +92,24 @@ def sweep(results: dict[str, Result]) -> str:
     """The sweep of the recogniser's settings."""
     result = results.get(ASR_SWEEP.name)
     return asr_sweep.table(result) if result else "No result is committed yet."
+
+
+def ends(results: dict[str, Result]) -> str:
+    """What the end-of-turn model takes for an end, what that costs, and how it was measured."""
+    result = results.get(END_OF_TURN.name)
+    if result is None:
+        return "No result is committed yet."
+    costs = [
+        [f"`{name}`", END_OF_TURN.find(name).meaning, figure(result.metrics[name])]
+        for name in end_of_turn.COSTS
+    ]
+    return "\n\n".join(
+        (
+            end_of_turn.table(result),
+            markdown(["metric", "meaning", "value"], costs),
+            runs(END_OF_TURN, {END_OF_TURN.name: result}),
+        )
+    )
 
 
 def section(benchmark: Benchmark, results: dict[str, Result]) -> str:

@@ -24,6 +24,8 @@ COUNTS = {
     "unequal_strict_steps", "traces", "error_ratio", "error_ours", "error_stock",
     "greedy_agreement", "first_divergence_p50", "gap_at_divergence_max", "allocations",
     "lanes_turns",
+    "ends_recognised", "pauses_called_ends", "cuts_called_ends", "ends", "pauses", "cuts",
+    "end_probability", "pause_probability", "cut_probability",
     "first_sound_ratio", "max_sample_difference", "length_ratio",
     "length_ratio_min", "length_ratio_max", "wer_delta_points", "seam_step_ratio",
 }  # fmt: skip
