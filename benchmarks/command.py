@@ -51,14 +51,17 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_config(options: argparse.Namespace) -> Config:
+def read_config(options: argparse.Namespace, *settings: str) -> Config:
     """The configuration that `add_config_options` asked for.
+
+    Args:
+        settings: of the benchmark itself, as `--set` has them; what was asked for wins.
 
     Raises:
         ConfigError: it is wrong.
     """
     path = builtin_configs().get(options.config, Path(options.config))
-    return load_config(path, options.overrides)
+    return load_config(path, [*settings, *options.overrides])
 
 
 def positive(text: str) -> int:

@@ -30,10 +30,11 @@ class Judge:
         """Word errors, percent of all words."""
         import jiwer
 
-        heard = [self._hear(sound, rate) for sound in sounds]
+        heard = [self.hear(sound, rate) for sound in sounds]
         return 100 * float(jiwer.wer([plain(text) for text in texts], heard))
 
-    def _hear(self, samples: NDArray[np.int16], rate: int) -> str:
+    def hear(self, samples: NDArray[np.int16], rate: int) -> str:
+        """What it understands, in plain words."""
         import soxr
 
         sound = soxr.resample(samples.astype(np.float32) / 32768, rate, RATE)

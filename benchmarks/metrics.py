@@ -118,6 +118,11 @@ IDLE = Benchmark(
     ),
 )
 
+PHASES = tuple(
+    Metric(f"phase_{name}_p50_ms", f"{meaning}, after the end of speech")
+    for name, meaning in EXPLAINED.items()
+)
+
 FIRST_AUDIO = Benchmark(
     "first_audio",
     "How long after the end of a question is the answer heard?",
@@ -131,10 +136,74 @@ FIRST_AUDIO = Benchmark(
         Metric("unanswered", "of these, with another outcome than answered", Bar(0)),
         Metric("cut_offs", "answers released before the end of speech: no latency", Bar(0)),
         Metric("underruns", "gaps inside an answer; one within its first second: no latency"),
-        *(
-            Metric(f"phase_{name}_p50_ms", f"{meaning}, after the end of speech")
-            for name, meaning in EXPLAINED.items()
+        *PHASES,
+    ),
+)
+
+TURNS = Benchmark(
+    "turns",
+    "How soon does it answer, how soon is it silent, and what does it remember?",
+    "samples of the first part: turns, interruptions, sounds, pauses, or seconds",
+    (
+        Metric("first_audio_p50_ms", "end of speech to first sound at -50 dBFS", Bar(400)),
+        Metric("first_audio_p95_ms", "the same, 95th percentile", Bar(550)),
+        Metric("first_audio_max_ms", "the longest"),
+        Metric("first_audio_off_p50_ms", "the same if nothing is prepared before the end"),
+        Metric("first_audio_off_max_ms", "the longest of these"),
+        Metric("reply_words_p50", "words of a reply, which this benchmark cuts short, median"),
+        Metric("turns", "turns that were played"),
+        Metric("turns_off", "of these without speculation, besides"),
+        Metric("unanswered", "turns with another outcome than answered", Bar(0)),
+        Metric("cut_offs", "answers released before the end of speech: no latency", Bar(0)),
+        Metric("underruns", "gaps inside answers", Bar(0)),
+        *PHASES,
+        Metric("barge_in_p50_ms", "a voice over an answer to its last audible 10 ms", Bar(250)),
+        Metric("barge_in_p95_ms", "the same, 95th percentile", Bar(350)),
+        Metric("barge_in_max_ms", "the longest"),
+        Metric("decision_to_silence_p95_ms", "decision to hold, to the last sample", Bar(20)),
+        Metric("decision_to_silence_max_ms", "the longest"),
+        Metric(
+            "next_turn_correct_share",
+            "what was said over it: one turn, at most one word wrong, answered without a gap",
+            Bar(1, upward=True),
         ),
+        Metric("tries", "questions said over answers"),
+        Metric("tries_too_late", "of these, behind the end of the answer: not counted"),
+        Metric("tries_in_a_pause", "the answer was silent before the voice: no latency"),
+        Metric("tries_gone_on", "the answer went on before it was cut"),
+        Metric(
+            "heard_within_one_word_share",
+            "kept texts that end within a word of what another Whisper hears of the answer",
+            Bar(1, upward=True),
+        ),
+        Metric("heard_within_one_word_tries", "of how many"),
+        Metric(
+            "heard_exact_share",
+            "answers in tones, cut anywhere: the kept text is what can be read in the recording",
+            Bar(1, upward=True),
+        ),
+        Metric("heard_tries", "questions said over answers in tones"),
+        Metric("heard_too_late", "of these, behind the end of the answer: not counted"),
+        Metric("backchannel_goes_on_share", '"uh-huh" and the like end no answer', Bar(1, True)),
+        Metric("noise_goes_on_share", "nor do bursts of noise", Bar(1, True)),
+        Metric("murmurs", "sounds over answers"),
+        Metric("false_cut_share", "pauses of at least 200 ms that end a turn, by setting"),
+        Metric("false_cut_share.default", "", Bar(0.05)),
+        Metric("release_delay_p50_ms", "end of speech to the end of the turn, by setting"),
+        Metric("release_delay_p95_ms", "the same, 95th percentile"),
+        Metric("missed_end_share", "ends that end no turn within 1.5 s, by setting"),
+        Metric(
+            "false_cuts_elsewhere", "turns that end inside speech, where no pause was annotated"
+        ),
+        Metric("pauses", "pauses that were heard at each setting"),
+        Metric("ends", "ends that were heard at each setting"),
+        Metric(
+            "self_interruptions",
+            "answers cut by their own echo (-20 dB, 120 ms), `barge_in` off; and by mode",
+            Bar(0),
+        ),
+        Metric("self_turns", "turns that nobody but the echo began", Bar(0)),
+        Metric("echo_s", "seconds of answers in the microphone"),
     ),
 )
 
@@ -415,6 +484,7 @@ BENCHMARKS = (
     RING,
     IDLE,
     FIRST_AUDIO,
+    TURNS,
     ASR,
     ASR_LONG,
     ASR_SWEEP,

@@ -111,11 +111,11 @@ def find_moments(
     folder: Path, clips: Sequence[Spoken], words: dict[str, list[Word]], vad: SileroVad
 ) -> list[Moment]:
     """Every end, pause and cut of clips, as they were recorded."""
-    broken = _ends_mid_speech(folder)
+    broken = cut_off(folder)
     return [moment for clip in clips for moment in _of_clip(clip, words[clip.name], vad, broken)]
 
 
-def _ends_mid_speech(folder: Path) -> set[str]:
+def cut_off(folder: Path) -> set[str]:
     """Names of clips that end before their speaker does."""
     notes = tomllib.loads((folder / NAME).read_text(encoding="utf-8"))["clip"]
     return {Path(note["file"]).stem for note in notes if _ENDS_MID_SPEECH in note.get("kind", "")}
@@ -128,13 +128,13 @@ def _of_clip(
     over = round(clip.speech_end_s * RATE)
     last = Kind.CUT if clip.name in broken else Kind.END
     yield Moment(last, clip.name, _then_silence(sound, len(sound), clip.noise_dbfs), over)
-    for start, stop in _pauses(clip.samples[:over], vad):
+    for start, stop in find_pauses(clip.samples[:over], vad):
         yield Moment(Kind.PAUSE, clip.name, sound[:stop], start)
     for at in _cuts(words, clip.speech_end_s):
         yield Moment(Kind.CUT, clip.name, _then_silence(sound, at, clip.noise_dbfs), at)
 
 
-def _pauses(speech: NDArray[np.int16], vad: SileroVad) -> list[tuple[int, int]]:
+def find_pauses(speech: NDArray[np.int16], vad: SileroVad) -> list[tuple[int, int]]:
     """Where silences of at least 200 ms begin and end inside speech, samples."""
     windows = len(speech) // WINDOW
     voiced = vad.probabilities(VadState(), speech[: windows * WINDOW]) >= _THRESHOLD

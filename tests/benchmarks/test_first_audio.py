@@ -17,7 +17,7 @@ def answer(clip: str, first_audio_ms: int | None, reply: str = "one two three") 
         return Answer(question, 1, None)
     at = {Event.RELEASE: 600 * MS, Event.FIRST_AUDIO: first_audio_ms * MS}
     timeline = Timeline(0, 1, 1, Outcome.ANSWERED, at, {}, 0, "clip")
-    return Answer(question, 1, TurnEnded(timeline, "what", reply))
+    return Answer(question, 1, TurnEnded(timeline, "what", reply, reply))
 
 
 def test_figures_of_two_clips() -> None:

@@ -28,6 +28,11 @@ COUNTS = {
     "end_probability", "pause_probability", "cut_probability",
     "first_sound_ratio", "max_sample_difference", "length_ratio",
     "length_ratio_min", "length_ratio_max", "wer_delta_points", "seam_step_ratio",
+    "turns_off", "next_turn_correct_share", "tries", "tries_too_late", "tries_in_a_pause",
+    "tries_gone_on", "heard_within_one_word_share", "heard_within_one_word_tries",
+    "heard_exact_share", "heard_tries", "heard_too_late", "backchannel_goes_on_share",
+    "noise_goes_on_share", "murmurs", "false_cut_share", "missed_end_share",
+    "false_cuts_elsewhere", "self_interruptions", "self_turns",
 }  # fmt: skip
 
 
