@@ -61,11 +61,12 @@ class TurnConfig(Section):
         min_speech_ms: shorter bursts begin no turn.
         soft_end_ms: silence after which an answer is prepared, unheard.
         release_ms: silence after which the turn is over and the answer may be heard,
-        early_release_ms: if the end-of-turn model takes what was said for complete,
-        late_release_ms: and if it does not.
+        early_release_ms: if the end-of-turn model is sure that it was complete,
+        late_release_ms: and if it takes it for incomplete.
         end_model: a bundle, an ONNX file or a hub id of Smart Turn; empty: silence alone decides.
         end_after_ms: silence at which the model is asked.
-        end_threshold: its probability from which what was said is complete.
+        sure_threshold: its probability from which what was said is surely complete,
+        pause_threshold: and below which it is incomplete.
         max_turn_s: an utterance is ended after this long.
         input_timeout_s: sound that stops arriving in mid-speech for so long ends the turn.
         answer_timeout_s: a turn whose answer does not begin for so long ends as timed out.
@@ -80,13 +81,14 @@ class TurnConfig(Section):
     threshold: float = Field(0.5, gt=0, lt=1)
     pre_roll_ms: int = Field(300, ge=0, le=1000)
     min_speech_ms: int = Field(64, ge=0, le=1000)
-    soft_end_ms: int = Field(96, ge=32, le=2000)
+    soft_end_ms: int = Field(64, ge=32, le=2000)
     release_ms: int = Field(600, ge=32, le=5000)
-    early_release_ms: int = Field(256, ge=32, le=5000)
+    early_release_ms: int = Field(224, ge=32, le=5000)
     late_release_ms: int = Field(960, ge=32, le=10_000)
     end_model: str = "bundle:smart-turn-v3.2"
-    end_after_ms: int = Field(128, ge=32, le=2000)
-    end_threshold: float = Field(0.5, gt=0, lt=1)
+    end_after_ms: int = Field(96, ge=32, le=2000)
+    sure_threshold: float = Field(0.9, gt=0, lt=1)
+    pause_threshold: float = Field(0.5, gt=0, lt=1)
     max_turn_s: float = Field(60.0, gt=0, le=3600)
     input_timeout_s: float = Field(1.0, gt=0)
     answer_timeout_s: float = Field(20.0, gt=0)
@@ -290,7 +292,7 @@ def load_config(
     """Read a configuration.
 
     Args:
-        path: a TOML file; None: the defaults, which are those of configs/laptop.toml.
+        path: a TOML file; None: configs/laptop.toml. Keys that it lacks have their defaults.
         overrides: "section.key=value" with a TOML value; a bare word is taken as a string.
         cores: of the machine; None: those this process may use.
 
@@ -298,7 +300,7 @@ def load_config(
         ConfigError: names the file, the key and the nearest valid key.
     """
     source = str(path) if path else "the defaults"
-    raw = _read(path) if path else {}
+    raw = _read(path or builtin_configs()["laptop"])
     changes = list(overrides)
     for override in changes:
         _override(raw, override)

@@ -40,7 +40,7 @@ class Endpointer:
     Attributes:
         onset_windows: at START, how many windows ago the voice began, this one included.
         silence_windows: consecutive silent windows so far.
-        is_complete: what a model made of the words before this pause; None: nothing yet.
+        is_complete: what a model says of the words before this pause; None: it does not know.
     """
 
     def __init__(self, rules: Rules) -> None:

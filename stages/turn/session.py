@@ -254,7 +254,10 @@ class TurnSession(Session):
         if self._opinion is None or not self._opinion.done():
             return
         probability, self._opinion = self._opinion.result(), None
-        self.endpointer.is_complete = probability >= self.config.end_threshold
+        if probability >= self.config.sure_threshold:
+            self.endpointer.is_complete = True
+        elif probability < self.config.pause_threshold:
+            self.endpointer.is_complete = False
         self._emit(Event.END_OF_TURN, self.now(), value=round(probability * 1000))
 
     def _start(self, window: Window, at: int) -> None:

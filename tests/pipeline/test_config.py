@@ -23,9 +23,11 @@ def refused(path: Path | None, *overrides: str) -> str:
     return str(caught.value)
 
 
-def test_laptop_is_the_default_and_shows_every_key() -> None:
+def test_laptop_is_the_default_and_shows_every_key(tmp_path: Path) -> None:
     laptop = builtin_configs()["laptop"]
     assert load_config(laptop, cores=2) == load_config(cores=2)
+    exact = load_config(laptop, ["llm.quantization=none"], cores=2)
+    assert exact == load_config(write(tmp_path, ""), cores=2), "the defaults, but for one key"
     shown = tomllib.loads(laptop.read_text())
     for name, section in Config().model_dump().items():
         common = {"threads", "nice", "python", "options"}

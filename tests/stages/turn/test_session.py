@@ -415,7 +415,7 @@ def test_a_locked_answer_is_not_interrupted_and_what_is_said_behind_it_is_heard(
     assert bench.edge.hold
 
 
-@pytest.mark.parametrize(("probability", "windows"), [(0.9, 5), (0.1, 20), (None, 10)])
+@pytest.mark.parametrize(("probability", "windows"), [(0.9, 5), (0.1, 20), (0.6, 10), (None, 10)])
 def test_a_model_shortens_or_lengthens_the_pause_that_ends_a_turn(
     bench: Bench, probability: float | None, windows: int
 ) -> None:
@@ -439,7 +439,7 @@ def test_a_model_shortens_or_lengthens_the_pause_that_ends_a_turn(
     silence = blocks[marks.index(Mark.RELEASE)].first - 960 * 16
     assert silence == windows * 512
     assert len(asked) == 1, "each pause is judged once"
-    assert asked[0] == 960 * 16 + 128 * 16
+    assert asked[0] == 960 * 16 + 96 * 16
 
 
 def test_a_conversation_in_which_nobody_speaks_is_told_idle_once(bench: Bench) -> None:
