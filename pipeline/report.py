@@ -163,11 +163,13 @@ def _turn_json(answer: Answer) -> dict[str, Any]:
         "outcome": answer.outcome.label,
         "transcript": turn.transcript if turn else "",
         "reply": turn.reply if turn else "",
+        "heard": turn.heard if turn else "",
         "first_audio_ms": None if first_audio is None else round(first_audio, 1),
         "phases": {k: round(v, 1) for k, v in timeline.phases.items()} if timeline else {},
         "speech_end_source": _source(answer),
         "ids_early": timeline.early[0] if timeline and timeline.early else None,
         "ids_heard": timeline.early[1] if timeline and timeline.early else None,
+        "ids_dropped": list(timeline.dropped) if timeline else [],
         "cut_off": timeline.cut_off if timeline else False,
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns] if timeline else [],
         "voice_late_ms": [round(ns / 1e6, 1) for _, ns in timeline.voice_late] if timeline else [],
@@ -197,6 +199,10 @@ def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
     if timeline.early:
         early, words = timeline.early
         rows.append(labelled("early", f"{early} of {words} ids came while they were spoken", "dim"))
+    if timeline.dropped:
+        times, ids = len(timeline.dropped), sum(timeline.dropped)
+        vain = f"{times} answer{'s' * (times > 1)} prepared in vain, {ids} ids"
+        rows.append(labelled("dropped", vain, "dim"))
     for at, length in timeline.underruns:
         gap = f"a gap of {length / 1e6:.0f} ms at {_after(at, timeline):.0f} ms"
         rows.append(labelled("note", gap, "yellow"))

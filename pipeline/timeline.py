@@ -41,6 +41,8 @@ class Timeline:
         underruns: (monotonic ns, length in ns) of each gap in the answer.
         voice_late: (monotonic ns, ns) of each time that the voice kept the listener waiting though
             it knew what to say, and for how long it had known; other gaps are missing words.
+        dropped: ids of each answer that was prepared in this turn, and dropped unheard because the
+            user went on.
         lost: event records of any lane that were lost since the last turn was told: the rest may
             be incomplete.
     """
@@ -55,6 +57,7 @@ class Timeline:
     speech_end_source: str
     underruns: tuple[tuple[int, int], ...] = ()
     voice_late: tuple[tuple[int, int], ...] = ()
+    dropped: tuple[int, ...] = ()
     lost: int = 0
 
     @property
@@ -130,6 +133,7 @@ class Collector:
             speech_end_source=source,
             underruns=_instants(mine, Event.UNDERRUN),
             voice_late=_instants(mine, Event.VOICE_LATE),
+            dropped=_dropped(records, turn),
             lost=lost,
         )
 
@@ -166,6 +170,11 @@ def _milestones(records: list[EventRecord]) -> tuple[dict[Event, int], dict[Even
 def _instants(records: list[EventRecord], event: Event) -> tuple[tuple[int, int], ...]:
     """When something happened, each time, and its value."""
     return tuple((record.at, record.value) for record in records if record.event == event)
+
+
+def _dropped(records: list[EventRecord], turn: int) -> tuple[int, ...]:
+    """Ids of each answer to this turn that nobody heard."""
+    return tuple(r.value for r in records if r.event == Event.DROPPED and r.turn == turn)
 
 
 def _speech_end(records: list[EventRecord], at: dict[Event, int]) -> tuple[int | None, str]:

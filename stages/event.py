@@ -31,4 +31,5 @@ class Event(IntEnum):
     GO_ON = 23  # turn: it brought no words, and the answer goes on
     INTERRUPT = 24  # turn: the answer was cut
     END_OF_TURN = 25  # turn: the model's word on the pause; value: probability of the end, permille
+    DROPPED = 27  # llm: an answer became stale that was never to be heard; value: ids it had
     IDLE = 26  # turn: nobody has said anything for long

@@ -157,7 +157,14 @@ class LlmSession(Session):
         if self._reply and is_newer(self.lane.answer, self._reply.answer):
             self._halted = self.conversation.answering
             self.conversation.halt()
+            self._account(self._reply)
             self._reply = None
+
+    def _account(self, reply: Reply) -> None:
+        """Tell of work that was done in vain."""
+        if self.lane.released != reply.answer:
+            turn, answer, at = reply.turn, reply.answer, self.now()
+            self.lane.emit(Event.DROPPED, turn=turn, answer=answer, value=reply.count, at=at)
 
     def _listen(self, *, at_once: bool) -> None:
         """Take the runs in order, as far as what they ask for can be done now."""

@@ -52,8 +52,12 @@ class Endpointer:
         self._turn_windows = 0
         self._paused = False  # PAUSE was said of the silence that goes on
 
-    def window(self, probability: float) -> tuple[Mark, ...]:
-        """The marks that this window brings, in order; usually none."""
+    def window(self, probability: float, *, early: bool = True) -> tuple[Mark, ...]:
+        """The marks that this window brings, in order; usually none.
+
+        Args:
+            early: an answer may be prepared before the turn is over.
+        """
         voiced = probability >= self._bar
         self.silence_windows = 0 if voiced else self.silence_windows + 1
         if voiced:
@@ -67,7 +71,7 @@ class Endpointer:
             return self.end()
         if voiced:
             return self._voiced()
-        return self._silent()
+        return self._silent(early)
 
     def end(self, *, sound_stopped: bool = False) -> tuple[Mark, ...]:
         """End the utterance now: a limit was reached, or someone asked for it.
@@ -136,13 +140,15 @@ class Endpointer:
         self._paused = True
         return marks
 
-    def _silent(self) -> tuple[Mark, ...]:
-        marks = self._pause() if self.phase is Phase.SPEAKING else ()
-        if self.phase is Phase.SPEAKING and self._is_pause:
-            self.phase = Phase.SOFT_ENDED
-            marks = (*marks, Mark.SOFT_END)
-        silence_ms = self.silence_windows * WINDOW_MS
-        if self.phase is Phase.SOFT_ENDED and silence_ms >= self._release_ms:
+    def _silent(self, early: bool) -> tuple[Mark, ...]:
+        is_over = self.silence_windows * WINDOW_MS >= self._release_ms
+        marks: tuple[Mark, ...] = ()
+        if self.phase is Phase.SPEAKING and (early or is_over):
+            marks = self._pause()
+            if self._is_pause:
+                self.phase = Phase.SOFT_ENDED
+                marks = (*marks, Mark.SOFT_END)
+        if self.phase is Phase.SOFT_ENDED and is_over:
             self.phase = Phase.QUIET
             self.onset_windows = 0
             marks = (*marks, Mark.RELEASE)

@@ -18,6 +18,7 @@ from stages.messages import CaptionKind, Command, CommandAt, Words
 from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
+from stages.turn.speculation import Speculation
 from stages.turn.speech import Speech
 from stages.turn.turns import BargeIn, Ending, Manners, State, Turns
 
@@ -51,6 +52,7 @@ class TurnSession(Session):
         config: thresholds and limits.
         now: the clock, monotonic ns.
         judge: of whether an utterance is complete; None: silence alone decides.
+        speculation: of all lanes; None: answers are always prepared early.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class TurnSession(Session):
         config: TurnConfig,
         now: Callable[[], int],
         judge: Judge | None = None,
+        speculation: Speculation | None = None,
     ) -> None:
         super().__init__(lane)
         self.config = config
@@ -81,6 +84,7 @@ class TurnSession(Session):
         )
         self.turns = Turns(lane.turn, lane.answer, lane.released, manners)
         self._judge = judge
+        self._speculation = speculation
         self._judged_at = -(-config.end_after_ms // WINDOW_MS)
         self._opinion: Future[float] | None = None
         onset_windows = -(-config.min_speech_ms // WINDOW_MS)
@@ -140,6 +144,7 @@ class TurnSession(Session):
         was_open = self.endpointer.is_open
         numbers = self.turns.utterance
         self.endpointer.end()
+        self._account(Mark.RELEASE)
         self.turns.fail(self.now())
         self._publish()
         self._pending = np.empty(0, np.int16)
@@ -226,7 +231,8 @@ class TurnSession(Session):
         before = self.endpointer.phase
         probability = self.detector.probability(window)
         self._follow_opinion()
-        marks = self.endpointer.window(0.0 if self.turns.is_deaf else probability)
+        early = self._speculation is None or self._speculation.is_affordable(self.now())
+        marks = self.endpointer.window(0.0 if self.turns.is_deaf else probability, early=early)
         if Mark.START in marks:
             self._start(window, at)
         elif before is Phase.QUIET:
@@ -285,10 +291,24 @@ class TurnSession(Session):
             self.turns.mark(mark, self.now())
             if mark is Mark.RESUME:
                 numbers = self.turns.utterance  # a new answer will be to more words
+            self._account(mark)
             turn, answer = numbers
             self.lane.emit(MARK_EVENTS[mark], turn=turn, answer=answer, at=at)
             self._publish()
             self._put(np.empty(0, np.int16), numbers, mark)
+
+    def _account(self, mark: Mark) -> None:
+        """Tell what this lane does for an answer that may never be heard."""
+        if self._speculation is None:
+            return
+        if mark is Mark.SOFT_END:
+            self._speculation.began(self.lane.number, self.now())
+        elif mark is not Mark.PAUSE:
+            self._speculation.ended(self.lane.number, self.now())
+
+    def close(self) -> None:
+        """Nothing is prepared any more."""
+        self._account(Mark.RELEASE)
 
     def _put(
         self, samples: Window, numbers: tuple[int, int], mark: Mark = Mark.NONE, behind: int = 0

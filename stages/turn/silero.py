@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.config import usable_cores
 from stages.lane import Lane
 from stages.stage import Stage
 from stages.topology import INPUT_BLOCK
 from stages.turn.session import TurnSession, Window
+from stages.turn.speculation import Speculation
 
 if TYPE_CHECKING:
     from stages.turn.smart_turn import SmartTurn
@@ -29,6 +31,7 @@ class SileroTurn(Stage):
         self.host.progress("loading voice activity detection", None)
         self.model = SileroVad(silero_vad_path(), self.host.threads)
         self.model.probability(VadState(), np.zeros(INPUT_BLOCK, np.int16))
+        self.speculation = Speculation(usable_cores())
         self.judge: _Judge | None = None
         if reference := self.config.end_model:
             path = smart_turn_path(reference, self.host.progress)
@@ -39,7 +42,7 @@ class SileroTurn(Stage):
     def open(self, lane: Lane) -> TurnSession:
         """A new conversation."""
         detector = _SileroDetector(self.model)
-        return TurnSession(lane, detector, self.config, self.host.now, self.judge)
+        return TurnSession(lane, detector, self.config, self.host.now, self.judge, self.speculation)
 
 
 class _SileroDetector:

@@ -62,7 +62,7 @@ def answer(
 ) -> Answer:
     instants = {event: 10**12 + int(ms * MS) for event, ms in (AT if at is None else at).items()}
     timeline = Timeline(0, 1, 1, outcome, instants, {}, 10**12, source, underruns, late)
-    ended = TurnEnded(timeline, "Is a dog a better pet than a cat?", REPLY)
+    ended = TurnEnded(timeline, "Is a dog a better pet than a cat?", REPLY, REPLY)
     return Answer(question, 1, ended, faults, Path("answers/dog-or-cat-1.wav"))
 
 

@@ -148,3 +148,9 @@ def test_a_late_voice_is_told_from_missing_words() -> None:
     assert finish([*TURN, record(Event.VOICE_LATE, 4000, value=80 * MS)]).voice_late == (
         (4000 * MS, 80 * MS),
     )
+
+
+def test_answers_that_were_prepared_in_vain_are_counted() -> None:
+    vain = [record(Event.DROPPED, 2100, answer=7, value=3), record(Event.DROPPED, 2200, answer=8)]
+    other = record(Event.DROPPED, 2300, turn=2, answer=9, value=5)
+    assert finish([*TURN, *vain, other]).dropped == (3, 0)

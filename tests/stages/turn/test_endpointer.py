@@ -128,3 +128,20 @@ def test_marks_come_in_order_and_silence_always_ends(probabilities: list[float])
         assert mark in FOLLOWERS[last]
         last = mark
     assert last in (None, Mark.RELEASE)
+
+
+def test_without_early_work_everything_waits_for_the_end_of_the_turn() -> None:
+    endpointer = Endpointer(RULES)
+    for _ in range(10):
+        endpointer.window(0.9)
+    told = [endpointer.window(0.0, early=False) for _ in range(10)]
+    assert [marks for marks in told if marks] == [(Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE)]
+    assert told.index((Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE)) == 9
+
+
+def test_going_on_before_any_early_work_is_no_resume() -> None:
+    endpointer = Endpointer(RULES)
+    for _ in range(10):
+        endpointer.window(0.9)
+    told = [endpointer.window(0.0, early=False) for _ in range(5)]
+    assert [*told, endpointer.window(0.9)] == [()] * 6
