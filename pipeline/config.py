@@ -61,7 +61,8 @@ class TurnConfig(Section):
         min_speech_ms: shorter bursts begin no turn.
         soft_end_ms: silence after which an answer is prepared, unheard.
         release_ms: silence after which the turn is over and the answer may be heard,
-        early_release_ms: if the end-of-turn model is sure that it was complete,
+        early_release_ms: if the end-of-turn model is sure that what was said is complete,
+        early_questions_only: and its words are a question: many a pause sounds like an end,
         late_release_ms: and if it takes it for incomplete.
         end_model: a bundle, an ONNX file or a hub id of Smart Turn; empty: silence alone decides.
         end_after_ms: silence at which the model is asked.
@@ -82,9 +83,10 @@ class TurnConfig(Section):
     pre_roll_ms: int = Field(300, ge=0, le=1000)
     min_speech_ms: int = Field(64, ge=0, le=1000)
     soft_end_ms: int = Field(64, ge=32, le=2000)
-    release_ms: int = Field(600, ge=32, le=5000)
+    release_ms: int = Field(1120, ge=32, le=5000)
     early_release_ms: int = Field(224, ge=32, le=5000)
-    late_release_ms: int = Field(960, ge=32, le=10_000)
+    early_questions_only: bool = True
+    late_release_ms: int = Field(1280, ge=32, le=10_000)
     end_model: str = "bundle:smart-turn-v3.2"
     end_after_ms: int = Field(96, ge=32, le=2000)
     sure_threshold: float = Field(0.9, gt=0, lt=1)

@@ -98,6 +98,7 @@ class Words:
 
     final: of all of it, at its soft end; else of what was said so far over an answer.
     backchannel: the words only say that someone listens ("uh-huh").
+    question: they end as a question.
     """
 
     turn: int
@@ -106,18 +107,18 @@ class Words:
     status: Status
     final: bool = True
     backchannel: bool = False
+    question: bool = False
 
     def pack(self) -> bytes:
         """As it goes through the ring."""
-        return _WORDS.pack(
-            self.turn, self.answer, self.count, self.status, self.final, self.backchannel
-        )
+        flags = (self.final, self.backchannel, self.question)
+        return _WORDS.pack(self.turn, self.answer, self.count, self.status, *flags)
 
     @classmethod
     def unpack(cls, message: bytes) -> Self:
         """The inverse of `pack`."""
-        turn, answer, count, status, final, backchannel = _WORDS.unpack(message)
-        return cls(turn, answer, count, Status(status), final, backchannel)
+        turn, answer, count, status, *flags = _WORDS.unpack(message)
+        return cls(turn, answer, count, Status(status), *flags)
 
 
 class CaptionKind(IntEnum):
@@ -184,5 +185,5 @@ class PlayOrder:
 
 
 _COMMAND = struct.Struct("<Bq")
-_WORDS = struct.Struct("<IIIB??")
+_WORDS = struct.Struct("<IIIB???")
 _CAPTION = struct.Struct("<BIII")

@@ -14,7 +14,7 @@ brings, the language model nothing, until `turn` makes it a turn or it is over.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.config import AsrConfig
 from pipeline.errors import AudioError
@@ -32,6 +32,8 @@ from stages.lane import Lane, is_newer
 from stages.messages import CaptionKind, Status, Words
 from stages.stage import Session
 from stages.topology import INPUT_RATE
+
+QUESTION_MARKS = ("?", "？", "؟", "\u037e")  # of Latin, CJK, Arabic and Greek scripts
 
 
 @dataclass(slots=True)
@@ -307,7 +309,7 @@ class Transcriber(Session):
             words = self._agreement.settle(self._final.words)
             self._write(words, complete=True)
             if len(self._heard.ids):
-                self._finish(Kind.END, Words(turn, answer, len(words), Status.OK))
+                self._finish(Kind.END, said(words, turn, answer))
             else:
                 self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
 
@@ -320,9 +322,9 @@ class Transcriber(Session):
 
     def _report(self, words: tuple[str, ...], answer: int, *, final: bool) -> Words:
         """Tell `turn` of a tentative utterance."""
-        status = Status.OK if words else Status.EMPTY
+        told = said(words, self._turn, answer)
         listens = bool(words) and self._backchannels.match(words)
-        self._result = Words(self._turn, answer, len(words), status, final, listens)
+        self._result = replace(told, final=final, backchannel=listens)
         return self._result
 
     def _write(self, words: tuple[str, ...], *, complete: bool) -> None:
@@ -385,3 +387,10 @@ class Transcriber(Session):
         self._unwritten = None
         self._samples = 0
         self._recogniser.clear()
+
+
+def said(words: tuple[str, ...], turn: int, answer: int) -> Words:
+    """What `turn` is told of these words."""
+    status = Status.OK if words else Status.EMPTY
+    question = bool(words) and words[-1].rstrip("\"'”’»)").endswith(QUESTION_MARKS)
+    return Words(turn, answer, len(words), status, question=question)

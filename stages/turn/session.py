@@ -87,6 +87,8 @@ class TurnSession(Session):
         self._speculation = speculation
         self._judged_at = -(-config.end_after_ms // WINDOW_MS)
         self._opinion: Future[float] | None = None
+        self._probability: float | None = None  # that the words before this pause are complete
+        self._asks = False  # they are a question
         onset_windows = -(-config.min_speech_ms // WINDOW_MS)
         self._speech = Speech(lane.speech)
         self._recent: deque[Window] = deque(maxlen=onset_windows + config.pre_roll_ms // WINDOW_MS)
@@ -122,7 +124,7 @@ class TurnSession(Session):
         if self._greets and self.lane.is_attended:
             self._greet()
         for message in self.lane.words.read():
-            self.turns.words(Words.unpack(message), self.now())
+            self._words(Words.unpack(message))
         self._follow_playback()  # what was played to its end is, whoever speaks now
         self._hear()
         self._watch_the_clock()
@@ -251,7 +253,8 @@ class TurnSession(Session):
         """Have the pause judged, once, when it has become long enough for that."""
         silence = self.endpointer.silence_windows
         if silence == 0:
-            self._opinion = None
+            self._opinion = self._probability = None
+            self._asks = False
         elif self._judge and self.endpointer.is_open and silence == self._judged_at:
             self._opinion = self._judge(np.concatenate(self._said))
 
@@ -260,11 +263,27 @@ class TurnSession(Session):
         if self._opinion is None or not self._opinion.done():
             return
         probability, self._opinion = self._opinion.result(), None
-        if probability >= self.config.sure_threshold:
-            self.endpointer.is_complete = True
-        elif probability < self.config.pause_threshold:
-            self.endpointer.is_complete = False
+        self._probability = probability
+        self._conclude()
         self._emit(Event.END_OF_TURN, self.now(), value=round(probability * 1000))
+
+    def _words(self, words: Words) -> None:
+        """What the recogniser made of the utterance."""
+        if words.final and (words.turn, words.answer) == self.turns.utterance:
+            self._asks = words.question
+            self._conclude()
+        self.turns.words(words, self.now())
+
+    def _conclude(self) -> None:
+        """Whether it is complete, as far as that is known from the voice and the words."""
+        probability = self._probability
+        if probability is None:
+            return
+        if probability < self.config.pause_threshold:
+            self.endpointer.is_complete = False
+        elif probability >= self.config.sure_threshold:
+            is_enough = self._asks or not self.config.early_questions_only
+            self.endpointer.is_complete = True if is_enough else None
 
     def _start(self, window: Window, at: int) -> None:
         """A voice: its sound begins with what was kept from before the decision."""

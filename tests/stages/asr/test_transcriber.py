@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from ringbuf import Mark
+from stages.asr.transcriber import said
+from stages.asr.transcript import split_words
 from stages.lane import Lane
 from stages.messages import Caption, CaptionKind, Status, Words
 from tests.stages.asr.room import Room
@@ -183,3 +185,18 @@ def test_a_soft_end_without_a_turn_is_answered_with_nothing(
     room.step()
     assert [words.status for words in room.words()] == [Status.EMPTY]
     assert room.session.due is None
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("is it so?", True),
+        ('he said "why?"', True),
+        ("it is so.", False),
+        ("真的吗？", True),
+        ("", False),
+    ],
+)
+def test_turn_is_told_of_questions(text: str, question: bool) -> None:
+    told = said(split_words(text), 3, 4)
+    assert (told.turn, told.answer, told.question) == (3, 4, question)
