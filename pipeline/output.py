@@ -20,8 +20,7 @@ def check_writable(folder: Path, setting: str, *, mode: int = 0o777) -> None:
         OutputError: it cannot be made or written to.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=mode, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"\0" * 4096)
     except OSError as error:
