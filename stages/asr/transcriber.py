@@ -33,7 +33,8 @@ from stages.messages import CaptionKind, Status, Words
 from stages.stage import Session
 from stages.topology import INPUT_RATE
 
-QUESTION_MARKS = ("?", "？", "؟", "\u037e")  # of Latin, CJK, Arabic and Greek scripts
+QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")  # of Latin, CJK, Arabic and Greek scripts
+CLOSING = "\"')\u2019\u201d\u00bb"
 
 
 @dataclass(slots=True)
@@ -392,5 +393,5 @@ class Transcriber(Session):
 def said(words: tuple[str, ...], turn: int, answer: int) -> Words:
     """What `turn` is told of these words."""
     status = Status.OK if words else Status.EMPTY
-    question = bool(words) and words[-1].rstrip("\"'”’»)").endswith(QUESTION_MARKS)
+    question = bool(words) and words[-1].rstrip(CLOSING).endswith(QUESTION_MARKS)
     return Words(turn, answer, len(words), status, question=question)

@@ -21,7 +21,7 @@ def test_a_turn_becomes_ids_and_an_end(make_lane: Callable[[str], Lane]) -> None
     room.mark(Mark.SOFT_END)
     room.step()
     assert room.heard() == [("Is it?", 0, 1, 1), ("END", 6, 1, 1)]
-    assert room.words() == [Words(1, 1, 2, Status.OK)]
+    assert room.words() == [Words(1, 1, 2, Status.OK, question=True)]
     assert room.values() == [[1, 2, 3]]
     assert room.session.due is None
 
@@ -45,7 +45,10 @@ def test_going_on_keeps_the_words_and_revises_the_tail(make_lane: Callable[[str]
     ]
     assert room.values() == [[1, 2], [1, 2, 3, 4]]
     assert room.ear.log == ["final", "settle", "final"]
-    assert room.words() == [Words(1, 1, 2, Status.OK), Words(1, 2, 3, Status.OK)]
+    assert room.words() == [
+        Words(1, 1, 2, Status.OK, question=True),
+        Words(1, 2, 3, Status.OK, question=True),
+    ]
 
 
 def test_a_pause_that_is_already_over_is_not_decoded(make_lane: Callable[[str], Lane]) -> None:
@@ -193,7 +196,7 @@ def test_a_soft_end_without_a_turn_is_answered_with_nothing(
         ("is it so?", True),
         ('he said "why?"', True),
         ("it is so.", False),
-        ("真的吗？", True),
+        ("\u771f\u7684\uff1f", True),
         ("", False),
     ],
 )

@@ -428,7 +428,8 @@ def test_a_model_shortens_or_lengthens_the_pause_that_ends_a_turn(
         asked.append(len(said))
         return opinion
 
-    config = TurnConfig(early_release_ms=160, release_ms=320, late_release_ms=640)
+    limits = {"early_release_ms": 160, "release_ms": 320, "late_release_ms": 640}
+    config = TurnConfig(**limits, early_questions_only=False)
     detector = ScriptedDetector(ScriptedTurnOptions())
     bench.session = TurnSession(bench.lane, detector, config, lambda: bench.now, judge)
     bench.hear(960, LOUD)
@@ -455,3 +456,20 @@ def test_a_conversation_in_which_nobody_speaks_is_told_idle_once(bench: Bench) -
         bench.session.step()
         told.append([Caption.unpack(message).kind for message in ring.read()])
     assert told == [[CaptionKind.IDLE], [], []]
+
+
+@pytest.mark.parametrize(("question", "windows"), [(True, 7), (False, 10)])
+def test_a_question_is_answered_sooner(bench: Bench, question: bool, windows: int) -> None:
+    sure: Future[float] = Future()
+    sure.set_result(0.99)
+    config = TurnConfig(early_release_ms=224, release_ms=320)
+    detector = ScriptedDetector(ScriptedTurnOptions())
+    clock = lambda: bench.now  # noqa: E731
+    bench.session = TurnSession(bench.lane, detector, config, clock, lambda said: sure)
+    bench.hear(960, LOUD)
+    bench.hear(100, QUIET)
+    bench.asr.words.put(Words(1, 1, 3, Status.OK, question=question).pack())
+    bench.hear(500, QUIET)
+    with bench.asr.speech.read() as batch:
+        (released,) = [block.first for block in batch if block.mark is Mark.RELEASE]
+    assert released - 960 * 16 == windows * 512
