@@ -143,7 +143,7 @@ class XttsVoice:
         """Load the model of a folder and the voice that it is to have."""
         from TTS.tts.models.xtts import Xtts
 
-        model = Xtts.init_from_config(config)
+        model = Xtts(config)
         model.load_checkpoint(config, checkpoint_dir=folder, eval=True)
         return cls(model, _conditioning(model, options), options, speed, volume)
 

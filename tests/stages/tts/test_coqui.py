@@ -117,26 +117,26 @@ needs_coqui = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("coqui")
-    script = Path(__file__).with_name("coqui_checkpoint.py")
-    subprocess.run([PYTHON, str(script), str(folder)], check=True, capture_output=True)
-    return folder
-
-
 @needs_coqui
-def test_a_coqui_vits_speaks_in_its_own_interpreter(checkpoint: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "options", "rate"),
+    [("vits", (), 22_050), ("xtts", ("tts.options.speaker=anna",), 24_000)],
+)
+def test_a_coqui_voice_speaks_in_its_own_interpreter(
+    tmp_path: Path, kind: str, options: tuple[str, ...], rate: int
+) -> None:
     async def work(pipeline: Pipeline) -> Outcome:
         async with await pipeline.open() as lane:
             lane.play(tone(tmp_path / "clip.wav"), out=tmp_path / "answer.wav")
             ended, _ = await until_turn_ended(lane)
             return ended.timeline.outcome
 
-    config = scripted("tts.stage=coqui", f"tts.model={checkpoint}", f"tts.python={PYTHON}")
+    script = Path(__file__).with_name("coqui_checkpoint.py")
+    subprocess.run([PYTHON, str(script), kind, str(tmp_path)], check=True, capture_output=True)
+    config = scripted("tts.stage=coqui", f"tts.model={tmp_path}", f"tts.python={PYTHON}", *options)
     assert run(work, config) is Outcome.ANSWERED
-    samples, rate = soundfile.read(tmp_path / "answer.wav")
-    assert rate == 22_050
+    samples, heard_rate = soundfile.read(tmp_path / "answer.wav")
+    assert heard_rate == rate
     assert np.abs(samples).max() > 0.001
 
 
