@@ -136,7 +136,9 @@ async def heard(bench: Bench) -> dict[str, Figure]:
     async with bench.pipeline(config) as pipeline:
         bench.progress("talking over tones")
         tries = await bench.interrupt(pipeline, turns_heard.MANNER, "heard")
-    return turns_heard.figures(tries, vocabulary_for(config))
+    vocabulary = vocabulary_for(config)
+    turns_heard.tell_faults(tries, vocabulary, bench.progress)
+    return turns_heard.figures(tries, vocabulary)
 
 
 async def backchannels(bench: Bench) -> dict[str, Figure]:

@@ -35,9 +35,21 @@ from stages.turn.vad import SileroVad, VadState
 Samples = NDArray[np.int16]
 
 SETTINGS: Mapping[str, Mapping[str, int | float]] = {
-    "eager": {"early_release_ms": 192, "release_ms": 448, "late_release_ms": 704},
+    "eager": {
+        "end_after_ms": 96,
+        "end_threshold": 0.5,
+        "early_release_ms": 256,
+        "release_ms": 448,
+        "late_release_ms": 1248,
+    },
     "default": {},
-    "patient": {"early_release_ms": 448, "release_ms": 800, "late_release_ms": 1280},
+    "patient": {
+        "end_after_ms": 128,
+        "end_threshold": 0.9,
+        "early_release_ms": 576,
+        "release_ms": 704,
+        "late_release_ms": 1248,
+    },
 }
 """What differs from the configuration."""
 MISSED_S = 1.5  # behind the end of speech

@@ -1,6 +1,6 @@
 """Whether what is kept of an answer that was cut is what was heard of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from benchmarks.judge import plain
 from benchmarks.result import Figure
@@ -28,6 +28,15 @@ def figures(tries: Sequence[Interruption], vocabulary: Vocabulary) -> dict[str, 
         "heard_tries": len(tries),
         "heard_too_late": len(tries) - len(cut),
     }
+
+
+def tell_faults(
+    tries: Sequence[Interruption], vocabulary: Vocabulary, tell: Callable[[str], None]
+) -> None:
+    """One line for each text that is not what sounded."""
+    for each in tries:
+        if each.answer and (read := sounded(each, vocabulary)) != each.answer.heard:
+            tell(f"{each.cut.wav.name}: kept {each.answer.heard!r}, sounded {read!r}")
 
 
 def sounded(each: Interruption, vocabulary: Vocabulary) -> str:

@@ -16,7 +16,7 @@ SHORTEST_S = 0.04  # a shorter tone cannot be told from its neighbour
 LOWEST_RATE = 16_000  # the highest digit lies at 6,430 Hz
 _FRAME_S = 0.001
 _QUIET = 0.02
-_WHOLE, _REST = 0.65, 0.2  # of a tone: loud, and silent behind it; frames at its edges are lost
+_WHOLE = 0.65  # of a tone is loud, at least; frames at its edges are lost
 
 
 def tone(id: int, rate: int, seconds: float) -> NDArray[np.int16]:
@@ -48,9 +48,10 @@ def read_whole_tones(samples: NDArray[np.int16], rate: int, seconds: float) -> l
     ids: list[int] = []
     parts: list[NDArray[np.int16]] = []
     size = seconds * rate
+    rest = size / 4 - 2 * _FRAME_S * rate  # the silence that belongs to it
     for start, stop in _loud(samples, rate):
         parts.append(samples[start:stop])
-        if sum(map(len, parts)) >= _WHOLE * size and stop + _REST * size <= len(samples):
+        if sum(map(len, parts)) >= _WHOLE * size and stop + rest <= len(samples):
             ids.append(_read(max(parts, key=len), rate))
             parts.clear()
     return ids
