@@ -157,7 +157,7 @@ async def backchannels(bench: Bench) -> dict[str, Figure]:
 async def cuts(bench: Bench) -> dict[str, Figure]:
     """Pauses that are taken for an end."""
     return turns_cuts.measure(
-        bench.options.recordings, bench.config().turn, bench.plan.variants, bench.progress
+        bench.options.recordings, bench.config(), bench.plan.variants, bench.progress
     )
 
 

@@ -20,9 +20,13 @@ from benchmarks.asr_clips import Spoken, read_clips
 from benchmarks.result import Figure
 from benchmarks.sample import median, percentile
 from benchmarks.turn_moments import VARIANTS, Kind, Moment, Variant, cut_off, find_pauses
-from pipeline.config import TurnConfig
-from pipeline.models import silero_vad_path, smart_turn_path
-from ringbuf import Arena, BellPipe, Mark
+from pipeline.config import Config, TurnConfig
+from pipeline.models import resolve, silero_vad_path, smart_turn_path
+from ringbuf import Arena, AudioBlock, BellPipe, Mark
+from stages.asr.listener import Listener
+from stages.asr.recogniser import finished
+from stages.asr.transcriber import said
+from stages.asr.whisper import Whisper
 from stages.audio.level import FULL_SCALE
 from stages.audio.room_tone import RoomTone
 from stages.lane import Lane
@@ -34,27 +38,16 @@ from stages.turn.vad import SileroVad, VadState
 
 Samples = NDArray[np.int16]
 
-SETTINGS: Mapping[str, Mapping[str, int | float]] = {
-    "eager": {
-        "end_after_ms": 96,
-        "end_threshold": 0.5,
-        "early_release_ms": 256,
-        "release_ms": 448,
-        "late_release_ms": 1248,
-    },
+SETTINGS: Mapping[str, Mapping[str, int | float | bool]] = {
+    "eager": {"early_questions_only": False, "release_ms": 608, "late_release_ms": 960},
     "default": {},
-    "patient": {
-        "end_after_ms": 128,
-        "end_threshold": 0.9,
-        "early_release_ms": 576,
-        "release_ms": 704,
-        "late_release_ms": 1248,
-    },
+    "patient": {"early_release_ms": 512, "release_ms": 1408, "late_release_ms": 1600},
 }
 """What differs from the configuration."""
-MISSED_S = 1.5  # behind the end of speech
+MISSED_S = 2.0  # behind the end of speech
 LATE_S = 0.1  # the detector hears a voice so much later than it comes
 JUDGE_NS = 64_000_000  # what the end-of-turn model takes on a loaded core
+WORDS_NS = 64_000_000  # from the soft end to its words, of which most was decoded before
 BLOCK_NS = INPUT_BLOCK * 1_000_000_000 // INPUT_RATE
 
 
@@ -123,14 +116,14 @@ def figures(heard: Mapping[str, Sequence[Heard]]) -> dict[str, Figure]:
 
 
 def measure(
-    folder: Path, config: TurnConfig, variants: int | None, tell: Callable[[str], None]
+    folder: Path, config: Config, variants: int | None, tell: Callable[[str], None]
 ) -> dict[str, Figure]:
     """Every clip in so many variants, at each setting.
 
     Raises:
         VoxringError: a clip or a model cannot be read.
     """
-    ear = Ear(config.end_model)
+    ear = Ear(config)
     clips = read_clips(folder)
     heard: dict[str, list[Heard]] = {name: [] for name in SETTINGS}
     with Room(ear) as room:
@@ -138,7 +131,7 @@ def measure(
             tell(f"pauses, {variant.name}")
             for recording in recordings(folder, clips, variant, ear.vad):
                 for name, changes in SETTINGS.items():
-                    releases = room.hear(recording.samples, config.model_copy(update=changes))
+                    releases = room.hear(recording.samples, config.turn.model_copy(update=changes))
                     heard[name].append(Heard(recording, tuple(releases)))
     return figures(heard)
 
@@ -169,17 +162,19 @@ def recordings(
 
 
 class Ear:
-    """Both models; what was asked before is remembered, because settings ask much the same.
+    """All three models; what was asked before is remembered, because settings ask much the same."""
 
-    Args:
-        end_model: as `turn.end_model`.
-    """
-
-    def __init__(self, end_model: str) -> None:
+    def __init__(self, config: Config) -> None:
+        end_model, asr = config.turn.end_model, config.asr
         self.vad = SileroVad(silero_vad_path())
         self.has_judge = bool(end_model)
         self._smart = SmartTurn(smart_turn_path(end_model)) if end_model else None
+        whisper = Whisper(
+            resolve(asr.model), compute_type=asr.compute_type, languages=asr.languages
+        )
+        self._listener = Listener(whisper, asr.window_s)
         self._voices: dict[bytes, list[float]] = {}
+        self._words: dict[bytes, tuple[str, ...]] = {}
         self._opinions: dict[bytes, float] = {}
 
     def voice(self, samples: Samples) -> list[float]:
@@ -197,13 +192,25 @@ class Ear:
             self._opinions[key] = self._smart.probability(said)
         return self._opinions[key]
 
+    def words(self, said: Samples) -> tuple[str, ...]:
+        """What was said, as the recogniser has it at a soft end."""
+        key = _key(said)
+        if key not in self._words:
+            self._listener.clear()
+            self._listener.hear(said)
+            self._words[key] = finished(self._listener.decode(final=True)).words
+        return self._words[key]
+
 
 def _key(samples: Samples) -> bytes:
     return hashlib.blake2b(samples.tobytes(), digest_size=16).digest()
 
 
 class Room:
-    """A lane without programs: the microphone, `turn`, and a recogniser that hears no words.
+    """A lane without programs: the microphone, `turn`, and a recogniser.
+
+    It decodes at each soft end. When the turn is over it says that there were no words after all,
+    so that nothing is answered and the next voice begins another turn.
 
     Args:
         ear: the models.
@@ -220,6 +227,8 @@ class Room:
         self._exit.callback(self._owner.close)
         self._edge, self._asr, self._turn = map(self._attach, (AUDIO, ASR, TURN))
         self._now = 0
+        self._said: list[Samples] = []  # of this utterance
+        self._told: tuple[int, Words] | None = None  # when, and what, of the last soft end
 
     def __enter__(self) -> Self:
         return self
@@ -248,13 +257,32 @@ class Room:
         return releases
 
     def _follow(self) -> bool:
-        """Take what `turn` told; whether it ended a turn, which then had no words."""
+        """Play the recogniser; whether `turn` ended a turn."""
+        released = False
         with self._asr.speech.read() as batch:
-            ended = [(b.turn, b.answer) for b in batch if b.mark is Mark.RELEASE]
-        for turn, answer in ended:
-            self._asr.words.put(Words(turn, answer, 0, Status.EMPTY).pack())
+            for block in batch:
+                self._hear_block(block)
+                released |= block.mark is Mark.RELEASE
+        if self._told and self._told[0] <= self._now:
+            self._asr.words.put(self._told[1].pack())
+            self._told = None
         self._owner.lane(0).command("captions_turn").read()
-        return bool(ended)
+        return released
+
+    def _hear_block(self, block: AudioBlock) -> None:
+        turn, answer = block.turn, block.answer
+        match block.mark:
+            case Mark.START:
+                self._said.clear()
+            case Mark.SOFT_END:
+                words = self._ear.words(np.concatenate(self._said))
+                self._told = self._now + WORDS_NS, said(words, turn, answer)
+            case Mark.RESUME:
+                self._told = None
+            case Mark.RELEASE:
+                self._told = None
+                self._asr.words.put(Words(turn, answer, 0, Status.EMPTY).pack())
+        self._said.append(block.samples.copy())
 
     def _attach(self, process: str) -> Lane:
         arena = Arena.attach(os.dup(self._owner.fd), process, self._bells)
