@@ -45,10 +45,10 @@ SETTINGS: Mapping[str, Mapping[str, int | float]] = {
     "default": {},
     "patient": {
         "end_after_ms": 128,
-        "end_threshold": 0.9,
+        "end_threshold": 0.95,
         "early_release_ms": 576,
         "release_ms": 704,
-        "late_release_ms": 1248,
+        "late_release_ms": 1344,
     },
 }
 """What differs from the configuration."""
