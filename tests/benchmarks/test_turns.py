@@ -239,9 +239,12 @@ def test_a_room_gives_back_what_was_played_softer_and_later() -> None:
 
 
 def test_echo_by_mode() -> None:
-    off = turns_echo.figures([Echo(30, 2, 2, 0), Echo(30, 2, 3, 0)], "off")
-    assert off == {"self_interruptions": 0, "self_turns": 1, "echo_s": 60}
-    assert turns_echo.figures([Echo(1, 1, 1, 1)], "words")["self_interruptions.words"] == 1
+    second = 1_000 * MS
+    calm = Echo(second, 30, [0, 9 * second], [MS, 9 * second])
+    twice = Echo(second, 30, [0], [MS, 500 * MS, 2 * second], 1)
+    off = turns_echo.figures([calm, twice], "off")
+    assert off == {"self_interruptions": 1, "self_turns": 1, "echo_s": 60}
+    assert turns_echo.figures([twice], "words")["self_interruptions.words"] == 1
     assert TURNS.ordered(off)
 
 
