@@ -9,14 +9,18 @@ import soundfile
 from numpy.typing import NDArray
 
 from pipeline.errors import AudioError
+from pipeline.models import silero_vad_path
 from stages.audio.clip import Clip, load_clip
 from stages.audio.convert import convert, to_int16
 from stages.audio.level import amplitude
 from stages.audio.manifest import find_note
 from stages.audio.speech_end import find_speech_end, measure_speech_end
 from stages.topology import INPUT_RATE
+from stages.turn.vad import WINDOW, SileroVad, VadState
 
 LEAD_S, TAIL_S = 0.05, 0.1  # of the recording's own silence, around what is said
+RUN_UP_S = 0.3  # before a voice that is sure, within which it begins
+SURE = 0.5
 FADE_S = 0.005  # where it is cut
 BURSTS_S = (0.15, 0.4, 0.8)
 BURST_DBFS = -20.0
@@ -50,17 +54,35 @@ def read_said(clips: Sequence[Path], folder: Path) -> list[Said]:
     Raises:
         AudioError: one cannot be read, or nothing is said in it.
     """
-    return [trim(load_clip(path), folder) for path in clips]
+    vad = SileroVad(silero_vad_path())
+    return [trim(clip, voice_s(clip, vad), folder) for clip in map(load_clip, clips)]
 
 
-def trim(clip: Clip, folder: Path) -> Said:
+def voice_s(clip: Clip, vad: SileroVad) -> float:
+    """Seconds to the first window that is surely a voice: what is before may be a click.
+
+    Raises:
+        AudioError: there is none.
+    """
+    samples = convert(clip.samples, clip.rate)
+    windows = samples[: len(samples) // WINDOW * WINDOW]
+    voiced = np.flatnonzero(vad.probabilities(VadState(), windows) >= SURE)
+    if not len(voiced):
+        raise AudioError(f"nothing is said in {clip.path.name}", "Choose another clip")
+    return float(voiced[0]) * WINDOW / INPUT_RATE
+
+
+def trim(clip: Clip, voice_s: float, folder: Path) -> Said:
     """Cut off what is before and behind the voice.
+
+    Args:
+        voice_s: an instant near its beginning.
 
     Raises:
         AudioError: nothing is said in it.
     """
     note, end = find_note(clip.path), find_speech_end(clip).seconds
-    onset = measure_onset(clip)
+    onset = measure_onset(clip, voice_s)
     if onset is None or end is None:
         raise AudioError(f"nothing is said in {clip.path.name}", "Choose another clip")
     start = max(0.0, onset - LEAD_S)
@@ -71,9 +93,14 @@ def trim(clip: Clip, folder: Path) -> Said:
     )
 
 
-def measure_onset(clip: Clip) -> float | None:
-    """Seconds from a clip's start to its first voiced sample: its end, heard backwards."""
-    end = measure_speech_end(replace(clip, samples=clip.samples[::-1]))
+def measure_onset(clip: Clip, voice_s: float) -> float | None:
+    """Seconds from a clip's start to its first voiced sample: its end, heard backwards.
+
+    Args:
+        voice_s: an instant near it.
+    """
+    before = round(max(0.0, voice_s - RUN_UP_S) * clip.rate)
+    end = measure_speech_end(replace(clip, samples=clip.samples[before:][::-1]))
     return None if end is None else clip.duration_s - end
 
 

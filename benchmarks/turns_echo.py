@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.result import Figure
 from benchmarks.turns_clips import Said
+from benchmarks.turns_talk import began
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config
 from pipeline.events import Sound, TurnEnded
@@ -27,6 +28,7 @@ ECHO_DB = -20.0
 DELAY_S = 0.12
 LANES = 2  # conversations at once
 PATIENCE_S = 15.0  # beyond the time of the answers, in all
+SLACK_NS = 300_000_000  # behind a question, in which its turn may begin anew
 REST_S = 1.0  # between an answer and the next question
 MODES = ("off", "words")
 SETTINGS = (
@@ -84,15 +86,23 @@ class Echo:
     """What came of one conversation.
 
     Attributes:
-        asked: questions.
-        begun: turns.
+        seconds: of answers that sounded.
+        asked: monotonic ns of each question.
+        begun: the same of each turn.
         interrupted: answers that ended because of a voice, which can only be their own.
     """
 
+    question_ns: int
     seconds: float = 0.0
-    asked: int = 0
-    begun: int = 0
+    asked: list[int] = field(default_factory=list)
+    begun: list[int] = field(default_factory=list)
     interrupted: int = 0
+
+    @property
+    def self_turns(self) -> int:
+        """Turns that began while nobody asked anything."""
+        lasting = self.question_ns + SLACK_NS
+        return sum(not any(at <= began < at + lasting for at in self.asked) for began in self.begun)
 
 
 async def measure(
@@ -127,7 +137,7 @@ def figures(echoes: list[Echo], mode: str) -> dict[str, Figure]:
     part = "" if mode == MODES[0] else f".{mode}"
     return {
         f"self_interruptions{part}": sum(echo.interrupted for echo in echoes),
-        f"self_turns{part}": sum(echo.begun - echo.asked for echo in echoes),
+        f"self_turns{part}": sum(echo.self_turns for echo in echoes),
         f"echo_s{part}": sum(echo.seconds for echo in echoes),
     }
 
@@ -139,14 +149,13 @@ async def converse(pipeline: Pipeline, question: Said, seconds: float) -> Echo:
         VoxringError: the pipeline fails.
     """
     words, _ = soundfile.read(question.path, dtype="int16")
-    room, echo = Room(), Echo()
+    room, echo = Room(), Echo(len(words) * 1_000_000_000 // INPUT_RATE)
     async with await pipeline.open() as lane:
         listening = asyncio.create_task(listen(lane, room, echo))
         try:
             await _ask(lane, room, echo, words, seconds)
         finally:
             listening.cancel()
-        echo.begun = lane.turns_begun
     echo.seconds = room.echoed / INPUT_RATE
     return echo
 
@@ -161,9 +170,9 @@ async def _ask(lane: ClientLane, room: Room, echo: Echo, words: Samples, seconds
             break
         if lane.turns_ended < lane.turns_begun:
             quiet_since = time.monotonic()
-        elif time.monotonic() - quiet_since > REST_S + len(words) / INPUT_RATE * (echo.asked > 0):
+        elif time.monotonic() - quiet_since > REST_S + len(words) / INPUT_RATE * bool(echo.asked):
             quiet_since = time.monotonic()
-            echo.asked += 1
+            echo.asked.append(time.monotonic_ns())
             room.say(words)
         await lane.feed(room.take())
         await asyncio.sleep(max(0.0, start + room.heard / INPUT_RATE - time.monotonic()))
@@ -178,4 +187,5 @@ async def listen(lane: ClientLane, room: Room, echo: Echo) -> None:
                 converter = converter or Converter(Format(rate))
                 room.add(converter.feed(samples.astype("<i2").tobytes()))
             case TurnEnded(timeline):
+                echo.begun.append(began(event))
                 echo.interrupted += timeline.outcome is Outcome.INTERRUPTED

@@ -27,6 +27,7 @@ PATIENCE_S = 15.0  # for an answer to sound
 SETTLED_S = 1.5  # behind the last clip, for a voice to be noticed
 LIMIT_S = 60.0  # for the last answer to end
 SLACK_NS = 1_000_000_000
+NEVER = 1 << 63
 WINDOW_S = 0.01  # of the level
 
 
@@ -192,8 +193,8 @@ def attribute(
 ) -> list[Exchange]:
     """Which turns each question began."""
     found = []
-    for what, at, wav in zip(said, asked, files, strict=True):
-        until = at + round(what.duration_s * 1e9) + SLACK_NS
+    for what, at, following, wav in zip(said, asked, (*asked[1:], NEVER), files, strict=True):
+        until = min(at + round(what.duration_s * 1e9) + SLACK_NS, following)
         mine = tuple(turn for turn in turns if at <= began(turn) < until)
         found.append(Exchange(what, at, mine, wav))
     return found

@@ -72,9 +72,11 @@ def voice(seconds: float, lead_s: float) -> NDArray[np.float32]:
 
 
 def test_the_onset_of_a_voice_is_found_and_what_is_before_it_cut_off(tmp_path: Path) -> None:
-    clip = Clip(tmp_path / "clip.wav", voice(0.8, 1.0), RATE, 1)
-    assert measure_onset(clip) == pytest.approx(1.0, abs=0.03)
-    said = trim(clip, tmp_path)
+    sound = voice(0.8, 1.0)
+    sound[: RATE // 2] += voice(0.4, 0.05)  # of somebody else, before
+    clip = Clip(tmp_path / "clip.wav", sound, RATE, 1)
+    assert measure_onset(clip, 1.05) == pytest.approx(1.0, abs=0.03)
+    said = trim(clip, 1.05, tmp_path)
     assert said.onset_s == pytest.approx(LEAD_S, abs=1e-6)
     assert said.end_s == pytest.approx(0.85, abs=0.05)
     assert soundfile.info(said.path).duration == pytest.approx(said.duration_s)
@@ -237,9 +239,12 @@ def test_a_room_gives_back_what_was_played_softer_and_later() -> None:
 
 
 def test_echo_by_mode() -> None:
-    off = turns_echo.figures([Echo(30, 2, 2, 0), Echo(30, 2, 3, 0)], "off")
-    assert off == {"self_interruptions": 0, "self_turns": 1, "echo_s": 60}
-    assert turns_echo.figures([Echo(1, 1, 1, 1)], "words")["self_interruptions.words"] == 1
+    second = 1_000 * MS
+    calm = Echo(second, 30, [0, 9 * second], [MS, 9 * second])
+    twice = Echo(second, 30, [0], [MS, 500 * MS, 2 * second], 1)
+    off = turns_echo.figures([calm, twice], "off")
+    assert off == {"self_interruptions": 1, "self_turns": 1, "echo_s": 60}
+    assert turns_echo.figures([twice], "words")["self_interruptions.words"] == 1
     assert TURNS.ordered(off)
 
 
