@@ -82,7 +82,7 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     before = load_now()
     count = min(QUICK if options.quick else len(PROMPTS), options.prompts)
     replies = exact.references(PROMPTS[:count], progress)
-    full = Forward(load_engine(prepare_llm(MODEL), context=CONTEXT, threads=2).model)
+    full = Forward(load_engine(prepare_llm(MODEL), context=CONTEXT, threads=2, mapped=True).model)
     cheap = Forward(widened(full.model))
     found: dict[str, Figure] = {}
     for full_steps in FULL_STEPS:

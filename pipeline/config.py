@@ -137,7 +137,8 @@ class LlmConfig(Section):
         model: a bundle, a folder or a hub id of a causal language model.
         dtype: of weights and cache, on a device of PyTorch.
         quantization: of the weights of the stage "onnx"; "none" keeps them exactly.
-        map_weights: the stage "onnx" keeps its weights packed on the disk, and maps them.
+        map_weights: weights are mapped from the disk: the stage "onnx" keeps them packed there,
+            "transformers" on a CPU then reads the model's own files instead of packing them.
         context: tokens that a conversation may hold.
         chunk: for the stage "transformers": rows of the one shape in which given ids are computed,
             so that the portions in which they arrive leave no trace, bit for bit; 0: each portion

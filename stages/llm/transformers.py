@@ -38,6 +38,7 @@ class TransformersLlm(Stage):
             sampling=Sampling.of(config),
             rows=config.chunk,
             lanes=self.host.config.pipeline.lanes,
+            mapped=config.map_weights,
             switches=config.cuda,
             progress=progress,
         )

@@ -16,6 +16,7 @@ from pipeline.errors import ModelError, StageError
 from stages.llm.attention import register
 from stages.llm.compute import Compute, EagerCompute, Progress
 from stages.llm.forward import Forward
+from stages.llm.packed import pack
 from stages.llm.sampling import Sampling
 
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -241,6 +242,7 @@ def make_engine(
     *,
     rows: int = ROWS,
     lanes: int = 1,
+    mapped: bool = False,
     switches: CudaConfig | None = None,
     progress: Progress = lambda what, done: None,
 ) -> TransformersEngine:
@@ -252,6 +254,7 @@ def make_engine(
         sampling: how ids are chosen.
         rows: of the chunk step.
         lanes: open at once, on a GPU.
+        mapped: weights stay where they were loaded to; else a CPU packs them.
         switches: what is used on a GPU.
         progress: told of what takes a while.
 
@@ -261,6 +264,8 @@ def make_engine(
     """
     sampling = sampling or Sampling()
     if model.device.type != "cuda":
+        if model.device.type == "cpu" and not mapped:
+            pack(model, rows or ROWS)
         return TransformersEngine(model, context, sampling, rows=rows)
     from stages.llm.cuda.compute import CudaCompute  # needs triton, which only comes with CUDA
 
@@ -280,13 +285,14 @@ def load_engine(
     sampling: Sampling | None = None,
     rows: int = ROWS,
     lanes: int = 1,
+    mapped: bool = False,
     switches: CudaConfig | None = None,
     progress: Progress = lambda what, done: None,
 ) -> TransformersEngine:
     """Load a model folder (config.json, *.safetensors) without touching the network.
 
     Args:
-        folder: as `save_pretrained` writes it; its safetensors are memory-mapped.
+        folder: as `save_pretrained` writes it.
         context: ids that each lane can hold.
         dtype: `float32`, `bfloat16` or `float16`.
         device: as torch names it.
@@ -294,6 +300,7 @@ def load_engine(
         sampling: how ids are chosen.
         rows: of the chunk step; 0: a shape for each portion (CPU only).
         lanes: open at once, on a GPU.
+        mapped: a CPU reads the weights from the mapped file; else they are packed into memory.
         switches: what is used on a GPU.
         progress: told of what takes a while.
 
@@ -326,6 +333,7 @@ def load_engine(
         sampling,
         rows=rows,
         lanes=lanes,
+        mapped=mapped,
         switches=switches,
         progress=progress,
     )

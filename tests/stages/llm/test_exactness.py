@@ -16,6 +16,7 @@ from pipeline.errors import StageError
 from stages.llm.buckets import Buckets
 from stages.llm.compute import EagerCompute
 from stages.llm.forward import Forward
+from stages.llm.packed import pack
 from stages.llm.sampling import Sampling
 from stages.llm.transformers_engine import TransformersEngine
 from tests.stages.llm.tiny import VOCABULARY, ids, tiny
@@ -36,9 +37,20 @@ def make_engine(model):
     return engine
 
 
+@pytest.fixture(scope="module", params=["plain", "packed"])
+def model(request):
+    return tiny() if request.param == "plain" else packed()
+
+
+def packed(*what, **options):
+    model = tiny(*what, **options)
+    pack(model, ROWS)
+    return model
+
+
 @pytest.fixture(scope="module")
-def engine():
-    return make_engine(tiny())
+def engine(model):
+    return make_engine(model)
 
 
 def complete(engine, lane):
@@ -141,7 +153,7 @@ def test_an_early_answer_is_the_answer(engine):
     [("mistral", {"sliding_window": 8}), ("qwen3", {}), ("gemma3_text", {"sliding_window": 8})],
 )
 def test_other_families_too(kind, options):
-    engine = make_engine(tiny(kind, **options))
+    engine = make_engine(packed(kind, **options))
     whole = [(7 * n) % VOCABULARY for n in range(50)]
     one_shot(engine, ONE_SHOT, whole, [False] * 50)
     for cuts in ([1, 2, 19, 21, 33], [16, 32, 48], [39, 40, 41]):
@@ -230,8 +242,8 @@ def make_ahead(model):
 
 
 @pytest.fixture(scope="module")
-def ahead():
-    return make_ahead(tiny())
+def ahead(model):
+    return make_ahead(model)
 
 
 @pytest.mark.parametrize("full_steps", [0, 2])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ModelError, StageError
 from stages.llm.attention import register
+from stages.llm.packed import PackedLinear, can_pack
 from stages.llm.sampling import Sampling
 from stages.llm.transformers_engine import TransformersEngine, load_engine
 from tests.stages.llm.tiny import VOCABULARY, ids, tiny
@@ -196,14 +197,17 @@ def test_a_tiny_top_p_is_greedy(model):
     assert streamed(engine, [3, 4, 5], [], 8) == reference(model, [3, 4, 5], 8)
 
 
-def test_a_saved_model_loads_without_the_network(model, tmp_path):
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_saved_model_loads_without_the_network(model, tmp_path, mapped):
     model.save_pretrained(tmp_path)
     threads = torch.get_num_threads()
     try:
-        engine = load_engine(tmp_path, context=CONTEXT, dtype="float32", threads=1)
+        engine = load_engine(tmp_path, context=CONTEXT, dtype="float32", threads=1, mapped=mapped)
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(threads)
+    packed = any(isinstance(module, PackedLinear) for module in engine.model.modules())
+    assert packed is (can_pack() and not mapped)
     assert streamed(engine, [3, 4, 5], [], 8) == reference(model, [3, 4, 5], 8)
 
 
