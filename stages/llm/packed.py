@@ -62,15 +62,15 @@ class _Product:
         """Multiply when the first part is asked for; the others then have their results."""
         if part == 0 or x is not self._x:
             product = self._multiply(x, self._packed, self._bias, "none", [], "")
-            self._x, self._parts = x, torch.split(product, self._sizes, -1)
+            self._x, self._parts = x, product.split(self._sizes, -1)
         result = self._parts[part]
         if part == len(self._sizes) - 1:
             self._x, self._parts = None, ()
         return result
 
     def weight(self, part: int) -> torch.Tensor:
-        whole: torch.Tensor = self._packed.to_dense()
-        return torch.split(whole, self._sizes)[part]
+        values: torch.Tensor = self._packed.to_dense().split(self._sizes)[part]
+        return values
 
 
 def pack(model: Any, rows: int) -> None:
@@ -97,8 +97,8 @@ def pack(model: Any, rows: int) -> None:
 
 def can_pack() -> bool:
     """Whether this is a processor of which it is known that packed products are sooner."""
-    has_library: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return has_library and "AVX" in torch.backends.cpu.get_cpu_capability()
+    has_onednn: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return has_onednn and "AVX" in torch.backends.cpu.get_cpu_capability()
 
 
 def _products(module: Module) -> Iterator[tuple[str, ...]]:
