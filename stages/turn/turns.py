@@ -27,7 +27,7 @@ from stages.messages import End, Played, Status, Words
 from stages.outcome import Outcome
 
 UINT32 = 0xFFFF_FFFF
-CUT_NS = 100_000_000  # within which the edge tells how much of a cut answer was heard
+CUT_NS = 500_000_000  # within which the edge tells how much of a cut answer was heard
 MOST_HOLDS = 3  # of one answer: where noise has held it so often, only words end it
 
 

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.timeout(300),  # an installation
 ]
 REPLY = "All work and no play makes Jack a dull boy."
-LONG = f'llm.options={{replies = ["{REPLY}"], ids_per_s = 50}}'
+LONG = f'llm.options={{replies = ["{REPLY}"], ids_per_s = 20}}'
 OLD = """#!/bin/sh
 shift 3  # -P -m stages.run
 exec {python} -P -c "

@@ -76,7 +76,7 @@ def test_the_answer_is_prepared_while_nobody_knows_whether_the_turn_is_over(
         assert ended.timeline.outcome is Outcome.ANSWERED
         assert ended.reply == REPLY
 
-    run(work, scripted(speech))
+    run(work, scripted(speech, "turn.release_ms=600"))
     samples, rate = soundfile.read(tmp_path / "answer.wav", dtype="int16")
     assert bytes(read_tones(samples, rate)).decode() == REPLY
 

@@ -45,6 +45,7 @@ def forbid_splitting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def prepare_it(voice: Path, told: list[str], **tts: object) -> None:
     raw = {
+        "turn": {"stage": "scripted"},
         "asr": {"stage": "scripted"},
         "llm": {"stage": "scripted", "model": "bytes"},
         "tts": {"model": str(voice), **tts},
