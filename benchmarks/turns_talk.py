@@ -27,6 +27,7 @@ PATIENCE_S = 15.0  # for an answer to sound
 SETTLED_S = 1.5  # behind the last clip, for a voice to be noticed
 LIMIT_S = 60.0  # for the last answer to end
 SLACK_NS = 1_000_000_000
+EARLY_NS = 100_000_000  # a clip begins with the block that is being recorded when it is ordered
 NEVER = 1 << 63
 WINDOW_S = 0.01  # of the level
 
@@ -193,10 +194,11 @@ def attribute(
 ) -> list[Exchange]:
     """Which turns each question began."""
     found = []
-    for what, at, following, wav in zip(said, asked, (*asked[1:], NEVER), files, strict=True):
+    starts = [at - EARLY_NS for at in asked]
+    for what, at, following, wav in zip(said, starts, (*starts[1:], NEVER), files, strict=True):
         until = min(at + round(what.duration_s * 1e9) + SLACK_NS, following)
         mine = tuple(turn for turn in turns if at <= began(turn) < until)
-        found.append(Exchange(what, at, mine, wav))
+        found.append(Exchange(what, at + EARLY_NS, mine, wav))
     return found
 
 

@@ -124,9 +124,9 @@ def test_what_can_be_wrong_with_the_next_turn(turns: tuple[TurnEnded, ...], faul
 
 
 def test_turns_belong_to_the_question_that_was_heard_when_they_began() -> None:
-    first, second = (turn({Event.SPEECH_START: ms}) for ms in (100, 5_000))
+    first, second = (turn({Event.SPEECH_START: ms}) for ms in (100, 1_190))
     files = [Path("0.wav"), Path("1.wav")]
-    one, other = attribute([SAID, SAID], [50 * MS, 4_900 * MS], [first, second], files)
+    one, other = attribute([SAID, SAID], [50 * MS, 1_200 * MS], [first, second], files)
     assert (one.turns, other.turns) == ((first,), (second,))
 
 
@@ -200,8 +200,8 @@ def heard(*releases_ms: int, end_ms: int | None = 3000) -> Heard:
 def test_turns_that_end_in_pauses_elsewhere_and_at_the_end() -> None:
     one = heard(1250, 1700, 3400)
     assert (one.cuts, one.elsewhere, one.delay_ms) == ([1, 0], 1, 400)
-    assert heard(4600).delay_ms is None
-    found = turns_cuts.figures({"default": [one, heard(4600), heard(2450, end_ms=None)]})
+    assert heard(5100).delay_ms is None
+    found = turns_cuts.figures({"default": [one, heard(5100), heard(2450, end_ms=None)]})
     assert found["false_cut_share.default"] == pytest.approx(2 / 6)
     assert found["missed_end_share.default"] == 0.5
     assert (found["pauses"], found["ends"], found["false_cuts_elsewhere.default"]) == (6, 2, 1)
