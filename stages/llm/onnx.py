@@ -56,4 +56,5 @@ class OnnxLlm(Stage):
         conversation = Conversation(
             self.engine, lane.number, pieces(config.system), config.max_new_tokens
         )
-        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)
+        silent, now = self.vocabulary.is_silent, self.host.now
+        return LlmSession(lane, conversation, pieces, silent, now, stands_aside=True)
