@@ -191,7 +191,7 @@ TURNS = Benchmark(
         Metric("false_cut_share.default", "", Bar(0.05)),
         Metric("release_delay_p50_ms", "end of speech to the end of the turn, by setting"),
         Metric("release_delay_p95_ms", "the same, 95th percentile"),
-        Metric("missed_end_share", "ends that end no turn within 1.5 s, by setting"),
+        Metric("missed_end_share", "ends that end no turn within 2 s, by setting"),
         Metric(
             "false_cuts_elsewhere", "turns that end inside speech, where no pause was annotated"
         ),
