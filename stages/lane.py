@@ -91,15 +91,6 @@ class Lane:
         self._lane.set("reply_end", value.pack())
 
     @property
-    def voiced(self) -> int:
-        """The last answer that has a sound, heard or not, uint32."""
-        return self._lane.get("voiced")
-
-    @voiced.setter
-    def voiced(self, value: int) -> None:
-        self._lane.set("voiced", value)
-
-    @property
     def voice_end(self) -> End:
         """Where the answer's sound ends."""
         return End.unpack(self._lane.get("voice_end"))

@@ -63,7 +63,6 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("released", TURN, (AUDIO, CONTROL)),
             WordSpec("hold", TURN, (AUDIO,)),
             WordSpec("reply_end", LLM),  # wakes nobody: for control, or whoever looks at a lane
-            WordSpec("voiced", TTS, (LLM,)),
             WordSpec("voice_end", TTS, (AUDIO,)),
             WordSpec("played", AUDIO, (TURN, LLM)),
         ),

@@ -56,5 +56,4 @@ class OnnxLlm(Stage):
         conversation = Conversation(
             self.engine, lane.number, pieces(config.system), config.max_new_tokens
         )
-        silent, now = self.vocabulary.is_silent, self.host.now
-        return LlmSession(lane, conversation, pieces, silent, now, stands_aside=True)
+        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)

@@ -17,9 +17,6 @@ from stages.llm.schedule import Need
 from stages.messages import CaptionKind
 from stages.stage import Session
 
-ASIDE_AT = 6  # ids: three words, and the beginning of the next, which closes the third
-ASIDE_NS = 120_000_000  # at most: a first sound takes 40 to 100 ms
-
 
 @dataclass(frozen=True)
 class Pace:
@@ -44,7 +41,6 @@ class LlmSession(Session):
         silent: whether ids of a reply are nothing to say.
         now: the clock, monotonic ns.
         pace: of a scripted model.
-        stands_aside: it shares its cores with the voice, whose first sound goes before more ids.
     """
 
     def __init__(
@@ -55,8 +51,6 @@ class LlmSession(Session):
         silent: Callable[[Sequence[int]], bool],
         now: Callable[[], int],
         pace: Pace | None = None,
-        *,
-        stands_aside: bool = False,
     ) -> None:
         super().__init__(lane)
         self.conversation = conversation
@@ -64,8 +58,6 @@ class LlmSession(Session):
         self._pieces = pieces
         self._silent = silent
         self._pace = pace or Pace()
-        self._stands_aside = stands_aside
-        self._aside_until: int | None = None  # monotonic ns; of this reply
         self._last_turn = lane.turn  # it and older ones are an earlier conversation's
         self._broken = False  # something failed in this turn: its answer is a failure
         self._reply: Reply | None = None
@@ -276,28 +268,16 @@ class LlmSession(Session):
             return False  # this lane is woken when the voice has read some
         if not self._prompted:
             self._prompted = True
-            self._aside_until = None
             self._next_id = self.now() + self._pace.first_ns
             words = len(conversation.words)
             self.lane.emit(
                 Event.PREFILL, turn=reply.turn, answer=reply.answer, value=words, at=self.now()
             )
-        if self._must_stand_aside(reply):
-            self.due = self._aside_until
-            return False
         if self.now() < self._next_id:
             self.due = self._next_id
             return False
         self._next_id += self._pace.next_ns
         return True
-
-    def _must_stand_aside(self, reply: Reply) -> bool:
-        """Whether the voice is making its first sound, and has what it needs for that."""
-        if not self._stands_aside or reply.count != ASIDE_AT or self.lane.voiced == reply.answer:
-            return False
-        if self._aside_until is None:
-            self._aside_until = self.now() + ASIDE_NS
-        return self.now() < self._aside_until
 
     def say(self, id: int | None) -> None:
         """Publish one id, if there is one, and the end behind the last one."""

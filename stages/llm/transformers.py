@@ -58,9 +58,7 @@ class TransformersLlm(Stage):
         conversation = Conversation(
             self.engine, lane.number, pieces(config.system), config.max_new_tokens
         )
-        silent, now = self.vocabulary.is_silent, self.host.now
-        on_cpu = config.device == "cpu"
-        return LlmSession(lane, conversation, pieces, silent, now, stands_aside=on_cpu)
+        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)
 
     def step(
         self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]

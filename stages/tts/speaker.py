@@ -169,7 +169,6 @@ class Speaker(Session):
         ):
             return False
         if not answer.blocks:
-            self.lane.voiced = answer.number
             self._emit(Event.FIRST_SOUND, 0)
         self._put = end
         answer.samples += len(block)
