@@ -28,15 +28,43 @@ class Highlight:
 
 HIGHLIGHTS = (
     Highlight(
-        "first audio after the end of speech, p50 / p95 / max",
-        "first_audio",
+        "first audio after the end of a spoken question, p50 / p95 / max",
+        "turns",
         ("first_audio_p50_ms", "first_audio_p95_ms", "first_audio_max_ms"),
         "{} / {} / {} ms",
     ),
     Highlight(
         "the same if no answer is prepared before the turn is over",
-        "no_speculation",
-        ("first_audio_p50_ms", "first_audio_p95_ms", "first_audio_max_ms"),
+        "turns",
+        ("first_audio_off_p50_ms", "first_audio_off_max_ms"),
+        "{} / – / {} ms",
+    ),
+    Highlight(
+        "the user's voice over an answer to its last audible sample, p50 / p95",
+        "turns",
+        ("barge_in_p50_ms", "barge_in_p95_ms"),
+        "{} / {} ms",
+    ),
+    Highlight(
+        "interruptions after which the kept text is what was heard: tones exactly, voice to a word",
+        "turns",
+        ("heard_exact_share", "heard_within_one_word_share"),
+        "{} / {}",
+    ),
+    Highlight(
+        "pauses inside sentences that were taken for their end: eager, default, patient",
+        "turns",
+        ("false_cut_share.eager", "false_cut_share.default", "false_cut_share.patient"),
+        "{} / {} / {}",
+    ),
+    Highlight(
+        "the wait for the end of a turn, which that costs, p50 of questions and statements",
+        "turns",
+        (
+            "release_delay_p50_ms.eager",
+            "release_delay_p50_ms.default",
+            "release_delay_p50_ms.patient",
+        ),
         "{} / {} / {} ms",
     ),
     Highlight(
@@ -86,13 +114,12 @@ def highlights(results: Mapping[str, Result]) -> str:
 
 def hardware(results: Mapping[str, Result]) -> str:
     """What the figures were taken on."""
-    if (result := results.get("first_audio")) is None:
+    if (result := results.get("turns")) is None:
         return "No result is committed yet."
     machine, load = result.machine, result.load
-    clips = ", ".join(result.settings.get("clips", []))
     return (
-        f"{machine['processor']}, {machine['cores']} cores, no GPU; default configuration; clips "
-        f"{clips}; load average {load['before'][0]} before and {load['after'][0]} after."
+        f"{machine['processor']}, {machine['cores']} cores, no GPU; default configuration; "
+        f"load average {load['before'][0]} before and {load['after'][0]} after."
     )
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _NO_WORD = re.compile(r"[^\w]+")
+_DRAWN_OUT = re.compile(r"(\w)\1{2,}")  # "mmm", as recognisers write it
 
 
 class Backchannels:
@@ -30,5 +31,6 @@ class Backchannels:
 
 
 def _plain(text: str) -> list[str]:
-    """Lower-case words without punctuation: "Uh-huh." is two."""
-    return _NO_WORD.sub(" ", text.casefold().replace("'", "")).split()
+    """Lower-case words without punctuation, none drawn out: "Uh-huh." is two."""
+    words = _NO_WORD.sub(" ", text.casefold().replace("'", ""))
+    return _DRAWN_OUT.sub(r"\1\1", words).split()

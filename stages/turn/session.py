@@ -31,6 +31,7 @@ MARK_EVENTS = {
 Window = NDArray[np.int16]
 Judge = Callable[[Window], "Future[float]"]
 """Gives the probability that an utterance, int16 [n] at 16 kHz, is complete; returns at once."""
+ECHO_NS = 250_000_000  # in which a room is silent again
 JUDGED_MS = 8000  # the end of an utterance, which a judge gets at most
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,7 @@ class TurnSession(Session):
         self._heard = 0  # index of the sample behind the last one of the microphone
         self._commands: deque[CommandAt] = deque()  # for sound that has not come yet
         self._muted = False
+        self._deaf_until = 0  # monotonic ns
         self._last_sound = self._last_speech = now()
         self._is_idle = False
         self._greets = False  # as soon as somebody listens
@@ -234,13 +236,20 @@ class TurnSession(Session):
         probability = self.detector.probability(window)
         self._follow_opinion()
         early = self._speculation is None or self._speculation.is_affordable(self.now())
-        marks = self.endpointer.window(0.0 if self.turns.is_deaf else probability, early=early)
+        marks = self.endpointer.window(0.0 if self._is_deaf() else probability, early=early)
         if Mark.START in marks:
             self._start(window, at)
         elif before is Phase.QUIET:
             self._recent.append(window)
         elif before is not Phase.SPENT:
             self._go_on(window, marks, at)
+
+    def _is_deaf(self) -> bool:
+        """Whether nobody is heard: the answer is not to be interrupted, not by its echo either."""
+        now = self.now()
+        if self.turns.is_deaf:
+            self._deaf_until = now + ECHO_NS
+        return now < self._deaf_until
 
     def _go_on(self, window: Window, marks: tuple[Mark, ...], at: int) -> None:
         """The utterance goes on, or ends with this window."""

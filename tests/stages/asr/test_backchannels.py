@@ -10,7 +10,7 @@ ENGLISH = Backchannels(TurnConfig().backchannels)
 
 @pytest.mark.parametrize(
     "text",
-    ["Uh-huh.", "uh huh", "Okay, okay.", "Mm-hmm.", "Yeah, right.", "I see.", "Okay. I see!", "OK"],
+    ["Uh-huh.", "uh huh", "Okay, okay.", "Mm-hmm.", "Yeah, right.", "I see.", "Okay. I see!", "OK", "MMM."],
 )
 def test_backchannels(text: str) -> None:
     assert ENGLISH.match(text.split())

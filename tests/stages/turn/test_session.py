@@ -406,12 +406,14 @@ def test_a_locked_answer_is_not_interrupted_and_what_is_said_behind_it_is_heard(
     assert bench.speech() == []
     bench.tts.voice_end = End(1, 10, Status.OK)
     bench.edge.played = Played(1, 9, final=True)
-    bench.hear(300, LOUD)
+    bench.hear(240, LOUD)
+    assert bench.edge.turn == 1, "it may be an echo"
+    bench.hear(160, LOUD)
     assert bench.edge.turn == 2
     bench.hear(400, QUIET)
     bench.command(Command.UNLOCK)
     bench.edge.played = Played(2, 1, final=False)
-    bench.hear(300, LOUD)
+    bench.hear(600, LOUD)
     assert bench.edge.hold
 
 
