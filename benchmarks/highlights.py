@@ -18,12 +18,14 @@ class Highlight:
         result: name of the result's file.
         metrics: shown one after the other.
         form: how, with a place for each.
+        count: the metric that says of how many; empty: the result's own n.
     """
 
     what: str
     result: str
     metrics: tuple[str, ...]
     form: str
+    count: str = ""
 
 
 HIGHLIGHTS = (
@@ -37,25 +39,29 @@ HIGHLIGHTS = (
         "the same if no answer is prepared before the turn is over",
         "turns",
         ("first_audio_off_p50_ms", "first_audio_off_max_ms"),
-        "{} / – / {} ms",
+        "{} / - / {} ms",
+        "turns_off",
     ),
     Highlight(
         "the user's voice over an answer to its last audible sample, p50 / p95",
         "turns",
         ("barge_in_p50_ms", "barge_in_p95_ms"),
         "{} / {} ms",
+        "tries",
     ),
     Highlight(
         "interruptions after which the kept text is what was heard: tones exactly, voice to a word",
         "turns",
         ("heard_exact_share", "heard_within_one_word_share"),
         "{} / {}",
+        "heard_tries",
     ),
     Highlight(
         "pauses inside sentences that were taken for their end: eager, default, patient",
         "turns",
         ("false_cut_share.eager", "false_cut_share.default", "false_cut_share.patient"),
         "{} / {} / {}",
+        "pauses",
     ),
     Highlight(
         "the wait for the end of a turn, which that costs, p50 of questions and statements",
@@ -66,6 +72,7 @@ HIGHLIGHTS = (
             "release_delay_p50_ms.patient",
         ),
         "{} / {} / {} ms",
+        "ends",
     ),
     Highlight(
         "end of a spoken word to its ids in the language model's ring, p50 / p90",
@@ -108,7 +115,8 @@ def highlights(results: Mapping[str, Result]) -> str:
     for line in HIGHLIGHTS:
         if (result := results.get(line.result)) is not None:
             values = (figure(result.metrics[name]) for name in line.metrics)
-            lines.append(f"| {line.what} | {line.form.format(*values)} | {result.n} |")
+            count = figure(result.metrics[line.count]) if line.count else result.n
+            lines.append(f"| {line.what} | {line.form.format(*values)} | {count} |")
     return "\n".join([*lines, "", hardware(results)])
 
 

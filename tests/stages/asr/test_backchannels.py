@@ -10,7 +10,17 @@ ENGLISH = Backchannels(TurnConfig().backchannels)
 
 @pytest.mark.parametrize(
     "text",
-    ["Uh-huh.", "uh huh", "Okay, okay.", "Mm-hmm.", "Yeah, right.", "I see.", "Okay. I see!", "OK", "MMM."],
+    [
+        "Uh-huh.",
+        "uh huh",
+        "Okay, okay.",
+        "Mm-hmm.",
+        "Yeah, right.",
+        "I see.",
+        "Okay. I see!",
+        "OK",
+        "MMM.",
+    ],
 )
 def test_backchannels(text: str) -> None:
     assert ENGLISH.match(text.split())
