@@ -39,8 +39,8 @@ def test_a_backchannel_pauses_an_answer_and_words_end_it(tmp_path: Path) -> None
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
             first, second = tmp_path / "first.wav", tmp_path / "second.wav"
-            lane.play(tone(tmp_path / "clip.wav", 1.7), out=first)
-            lane.play(tone(tmp_path / "clip.wav", 2.0), out=second)
+            lane.play(tone(tmp_path / "one.wav", 1.7), out=first)
+            lane.play(tone(tmp_path / "two.wav", 2.0), out=second)
             cut, answered = await _turns(lane, 2)
             assert cut.timeline.outcome is Outcome.INTERRUPTED
             assert {Event.HOLD, Event.GO_ON, Event.INTERRUPT} <= set(cut.timeline.at)
