@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import metrics
 from benchmarks.asr_clips import RECORDINGS, read_clips, timed_words
-from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
+from benchmarks.command import Progress, make_parser, run
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from benchmarks.turn_moments import (
@@ -30,7 +30,6 @@ from benchmarks.turn_moments import (
     find_moments,
 )
 from benchmarks.usage import OWN, memory_mib
-from pipeline.errors import AudioError, ModelError, OutputError, VoxringError
 from pipeline.models import check_name, resolve, silero_vad_path, smart_turn_path
 from stages.asr.whisper import Whisper
 from stages.mel import mel_filters
@@ -69,29 +68,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--model", default="bundle:smart-turn-v3.2", help="a bundle, a hub id or a path"
     )
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.END_OF_TURN.name)
-    try:
-        check_name(options.model)
-        result = run(options, progress)
-        progress.end()
-        show(metrics.END_OF_TURN, result, options.json)
-    except (AudioError, ModelError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(metrics.END_OF_TURN, parser, arguments, measure)
     return 0
 
 
-def run(options: argparse.Namespace, progress: Progress) -> Result:
+def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """The run that was asked for.
 
     Raises:
         VoxringError: a clip or a model cannot be read.
     """
     before = load_now()
+    check_name(options.model)
     progress("time and memory of the model")
     model, costs = load(smart_turn_path(options.model))
     progress("where clips pause and may be cut")

@@ -11,20 +11,16 @@ from pathlib import Path
 
 from benchmarks import metrics
 from benchmarks.command import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
     Progress,
     add_config_options,
     make_parser,
     positive,
     read_config,
-    show,
+    run,
 )
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.config import Config
-from pipeline.errors import AudioError, ConfigError, OutputError, VoxringError
 from pipeline.pipeline import Pipeline
 from pipeline.replay import Answer, read_question, replay
 from pipeline.report import latencies
@@ -45,18 +41,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--repeat", type=positive, help=f"of each clip ({REPEAT}; quick: {QUICK_REPEAT})"
     )
     parser.add_argument("--warmup", type=int, default=1, help="uncounted turns of each clip before")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.FIRST_AUDIO.name)
-    try:
-        result = asyncio.run(measure(options, read_config(options), progress))
-        progress.end()
-        show(metrics.FIRST_AUDIO, result, options.json)
-    except (ConfigError, AudioError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(
+        metrics.FIRST_AUDIO,
+        parser,
+        arguments,
+        lambda options, progress: asyncio.run(measure(options, read_config(options), progress)),
+    )
     return 0
 
 

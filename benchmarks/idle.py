@@ -15,19 +15,15 @@ from pathlib import Path
 
 from benchmarks import metrics, usage
 from benchmarks.command import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
     Progress,
     add_config_options,
     make_parser,
     read_config,
-    show,
+    run,
 )
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median
 from pipeline.config import Config
-from pipeline.errors import AudioError, ConfigError, OutputError, VoxringError
 from pipeline.pipeline import Pipeline
 from pipeline.replay import read_question, replay
 from stages.topology import CONTROL
@@ -67,18 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(metrics.IDLE, __doc__, "--quick --json idle.json")
     add_config_options(parser)
     parser.add_argument("--clip", type=Path, default=QUESTION, help="the one spoken turn")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.IDLE.name)
-    try:
-        result = asyncio.run(measure(options, read_config(options), progress))
-        progress.end()
-        show(metrics.IDLE, result, options.json)
-    except (ConfigError, AudioError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(
+        metrics.IDLE,
+        parser,
+        arguments,
+        lambda options, progress: asyncio.run(measure(options, read_config(options), progress)),
+    )
     return 0
 
 

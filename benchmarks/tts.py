@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 
 from benchmarks import metrics, tts_lanes
 from benchmarks.command import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
     Progress,
     add_config_options,
     make_parser,
     read_config,
-    show,
+    run,
 )
 from benchmarks.judge import Judge
 from benchmarks.result import Figure, Result, load_now, make_result
@@ -34,7 +31,6 @@ from benchmarks.sample import median, percentile
 from benchmarks.sentences import SENTENCES
 from benchmarks.usage import memory_mib
 from pipeline.config import Config
-from pipeline.errors import ConfigError, OutputError, VoxringError
 from pipeline.models import prepare_llm, resolve
 from pipeline.models.progress import silent
 from pipeline.tokenizer import load_vocabulary
@@ -185,18 +181,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--judge", default="bundle:whisper-base", help="the Whisper model that listens"
     )
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.TTS.name)
-    try:
-        result = measure(options, read_config(options), progress)
-        progress.end()
-        show(metrics.TTS, result, options.json)
-    except (ConfigError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(
+        metrics.TTS,
+        parser,
+        arguments,
+        lambda options, progress: measure(options, read_config(options), progress),
+    )
     return 0
 
 

@@ -23,21 +23,17 @@ from benchmarks import (
 )
 from benchmarks.asr_clips import RECORDINGS
 from benchmarks.command import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
     Progress,
     add_config_options,
     make_parser,
     read_config,
-    show,
+    run,
 )
 from benchmarks.judge import Judge
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.turns_clips import Said, read_said
 from benchmarks.turns_talk import Interruption, Manner, interrupt
 from pipeline.config import Config
-from pipeline.errors import AudioError, ConfigError, OutputError, VoxringError
 from pipeline.pipeline import Pipeline
 from pipeline.tokenizer import vocabulary_for
 
@@ -190,18 +186,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--recordings", type=Path, default=RECORDINGS, help="folder of clips")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what was played there")
-    options = parser.parse_args(arguments)
-    progress = Progress(metrics.TURNS.name)
-    try:
-        result = asyncio.run(measure(options, progress))
-        progress.end()
-        show(metrics.TURNS, result, options.json)
-    except (ConfigError, AudioError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(
+        metrics.TURNS,
+        parser,
+        arguments,
+        lambda options, progress: asyncio.run(measure(options, progress)),
+    )
     return 0
 
 

@@ -97,6 +97,8 @@ class Conversation:
             self._go_on(self._reply + heard, (*mark, *self._pieces.next))
         elif self.words:
             self._go_on(self._end, self._pieces.join)
+        else:
+            self._cut(self._end)  # a greeting that nobody heard
         self.turn = turn
         self._drop_answer()
         self._base = self._end = len(self.ids)

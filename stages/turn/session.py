@@ -262,10 +262,14 @@ class TurnSession(Session):
         """Have the pause judged, once, when it has become long enough for that."""
         silence = self.endpointer.silence_windows
         if silence == 0:
-            self._opinion = self._probability = None
-            self._asks = False
+            self._forget_pause()
         elif self._judge and self.endpointer.is_open and silence == self._judged_at:
             self._opinion = self._judge(np.concatenate(self._said))
+
+    def _forget_pause(self) -> None:
+        """A voice is heard: what was known of the pause before it no longer counts."""
+        self._opinion = self._probability = None
+        self._asks = False
 
     def _follow_opinion(self) -> None:
         """What came of it; one that comes too late changes nothing."""
@@ -298,6 +302,7 @@ class TurnSession(Session):
         """A voice: its sound begins with what was kept from before the decision."""
         self.turns.start(at - self.endpointer.onset_windows * WINDOW_MS * 1_000_000, self.now())
         self._publish()
+        self._forget_pause()
         sound = (*self._recent, window)
         self._said.clear()
         self._said.extend(sound)

@@ -156,7 +156,7 @@ class Gate:
         os.mkfifo(self.fifo)
         script = folder / "pip.sh"
         script.write_text(
-            f'echo call >> {self.calls}\ncat {self.fifo} > /dev/null\nexec {shlex.join(PIP)} "$@"\n'
+            f'echo call >> {self.calls}\nread -r line < {self.fifo}\nexec {shlex.join(PIP)} "$@"\n'
         )
         self.pip = ("/bin/sh", str(script))
 

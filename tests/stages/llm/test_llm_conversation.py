@@ -318,3 +318,19 @@ def test_a_stop_id_is_no_part_of_the_conversation():
 
 def test_pieces_are_values():
     assert scripted_pieces([1]) == Pieces((1,), (ASK,), (NEXT,), (JOIN,), frozenset({STOP}))
+
+
+@pytest.mark.parametrize(
+    ("heard", "cut", "kept"),
+    [(0, True, []), (2, True, [ASK, 90, 91, 99, NEXT]), (3, False, [ASK, 90, 91, 92, NEXT])],
+)
+def test_a_greeting_stays_as_far_as_it_was_heard(heard, cut, kept):
+    engine = ScriptedEngine(REPLIES, 4096)
+    pieces = scripted_pieces(OPENING, cut=[99], greeting=[90, 91, 92])
+    talk = Conversation(engine, 0, pieces, LIMIT)
+    talk.begin(1, 0)
+    assert talk.greet(1) == (90, 91, 92)
+    caught_up(engine, talk)
+    talk.begin(2, heard, cut=cut)
+    talk.hear(ids([50]), 0)
+    assert caught_up(engine, talk) == talk.ids == [*OPENING, *kept, 50]

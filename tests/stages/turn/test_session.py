@@ -475,3 +475,24 @@ def test_a_question_is_answered_sooner(bench: Bench, question: bool, windows: in
     with bench.asr.speech.read() as batch:
         (released,) = [block.first for block in batch if block.mark is Mark.RELEASE]
     assert released - 960 * 16 == windows * 512
+
+
+def test_a_short_utterance_is_not_judged_by_what_was_known_of_the_one_before(bench: Bench) -> None:
+    """Its last voiced window may be the one that begins it."""
+    sure: list[Future[float]] = [Future()]
+    sure[0].set_result(0.99)
+    config = TurnConfig(early_release_ms=224, release_ms=320)
+    detector = ScriptedDetector(ScriptedTurnOptions(speech=[(0, 960), (1600, 1664)]))
+    clock = lambda: bench.now  # noqa: E731
+    judge = lambda said: sure.pop() if sure else Future()  # noqa: E731
+    bench.session = TurnSession(bench.lane, detector, config, clock, judge)
+    bench.hear(1100, QUIET)
+    bench.asr.words.put(Words(1, 1, 3, Status.OK, question=True).pack())
+    bench.hear(400, QUIET)
+    bench.asr.words.put(Words(1, 1, 0, Status.EMPTY).pack())
+    bench.hear(300, QUIET)
+    bench.asr.words.put(Words(2, 2, 1, Status.OK, question=True).pack())
+    bench.hear(500, QUIET)
+    with bench.asr.speech.read() as batch:
+        released = [block.first for block in batch if block.mark is Mark.RELEASE]
+    assert released == [960 * 16 + 7 * 512, 1664 * 16 + 10 * 512]
