@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from pipeline.cli import EXIT_CODES
+from pipeline.commands.app import EXIT_CODES
 from pipeline.config import Config
 from pipeline.version import VERSION
 from stages.topology import STAGES

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from pipeline.cli import FAILED, INTERRUPTED, MISTAKE, TERMINATED
+from pipeline.commands.app import FAILED, INTERRUPTED, MISTAKE, TERMINATED
 from pipeline.errors import OutputError
 from pipeline.events import ReplyText, TurnEnded, UserText
 from pipeline.live_turn import LiveTurn
