@@ -307,6 +307,22 @@ END_OF_TURN = Benchmark(
     ),
 )
 
+MURMURS = Benchmark(
+    "murmurs",
+    "Is a short sound over an answer a hum or a command?",
+    "sounds of up to six voices",
+    (
+        Metric("murmurs", 'how often "uh-huh" and the like were said'),
+        Metric(
+            "murmurs_go_on_share", "share that lets the answer go on (and by their words alone)"
+        ),
+        Metric("invented", "of them that were taken for words"),
+        Metric("invented_unsure_share", "share of these that the recogniser is unsure of"),
+        Metric("commands", "how often a short command or question was said"),
+        Metric("commands_go_on_share", "share that wrongly lets the answer go on (and of each)"),
+    ),
+)
+
 LLM = Benchmark(
     "llm",
     "How soon after the end of speech does the language model answer?",
@@ -489,6 +505,7 @@ BENCHMARKS = (
     ASR_LONG,
     ASR_SWEEP,
     END_OF_TURN,
+    MURMURS,
     LLM,
     EXACT,
     LLM_LOAD,

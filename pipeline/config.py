@@ -74,6 +74,9 @@ class TurnConfig(Section):
         barge_in: what ends an answer: words (a voice only holds it), any voice, or nothing (off).
         hold_ms: a voice that brings no words for so long no longer holds an answer.
         backchannels: what is said only to show that one listens, and does not end an answer.
+        commands: what ends an answer even if the recogniser is unsure of it.
+        unsure_below: mean log probability below which short words over an answer are taken for a
+            hum, unless they are a command; such words are invented.
         greeting: what is said when a conversation is opened; empty: nothing.
         idle_s: a conversation in which nobody speaks for so long is told idle; 0: never.
     """
@@ -101,6 +104,11 @@ class TurnConfig(Section):
         *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
         *("alright", "of course", "go on", "makes sense"),
     ]
+    commands: list[str] = [
+        *("stop", "stop it", "wait", "no", "cancel", "listen", "hold on", "be quiet", "shut up"),
+        *("again", "next", "back", "go back", "help", "enough", "pause", "hello"),
+    ]
+    unsure_below: float = Field(-0.85, le=0)
     greeting: str = ""
     idle_s: float = Field(0.0, ge=0)
 

@@ -40,6 +40,8 @@ class Decode:
     """it did not end by itself"""
     sparse: bool = False
     """it has far fewer words than were spoken: the decoder left out a sentence"""
+    attempts_logprob: float = 0.0
+    """the lowest `avg_logprob` of all attempts, if there was another"""
 
     @property
     def silent(self) -> bool:
@@ -74,7 +76,8 @@ def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s
         if decodes[-1].silent or not decodes[-1].doubtful:
             break
     best = max(decodes, key=lambda d: (d.silent, not d.doubtful, d.avg_logprob))
-    return without_loop(best, spell)
+    lowest = min(decode.avg_logprob for decode in decodes)
+    return replace(without_loop(best, spell), attempts_logprob=lowest)
 
 
 def loop(ids: Sequence[int]) -> int | None:

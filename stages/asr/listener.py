@@ -178,7 +178,7 @@ class Listener:
         text = "" if decode.silent else spoken(decode.text)
         return Transcript(
             split_words(text),
-            decode.avg_logprob,
+            min(decode.avg_logprob, decode.attempts_logprob),
             decode.no_speech_prob,
             decode.language,
             decode.window / RATE,

@@ -22,7 +22,8 @@ class AsrStage(Stage):
     def transcriber(self, lane: Lane, recogniser: Recogniser, bridge: Bridge) -> Transcriber:
         """A new conversation with an ear of its own."""
         config = self.host.config
-        backchannels = Backchannels(config.turn.backchannels)
+        turn = config.turn
+        backchannels = Backchannels(turn.backchannels, turn.commands, turn.unsure_below)
         return Transcriber(lane, recogniser, bridge, config.asr, self.host.now, backchannels)
 
     def step(

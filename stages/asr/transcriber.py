@@ -129,7 +129,7 @@ class Transcriber(Session):
         job = self._job
         if job and not job.final and (heard := self._advance(job)):
             if self._is_tentative:
-                self._report(heard.words, self._answer, final=False)
+                self._report(heard, self._answer, final=False)
             before = len(self._heard.ids)
             self._write(self._agreement.offer(heard.words), complete=False)
             if len(self._heard.ids) > before:
@@ -304,7 +304,7 @@ class Transcriber(Session):
             self._soft_end = None
             self._finish(Kind.FAILED, Words(turn, answer, 0, Status.FAILED))
         elif self._final is not None and self._is_tentative:
-            self._judge(soft_end, self._final.words)
+            self._judge(soft_end, self._final)
         elif self._final is not None:
             self._soft_end = None
             words = self._agreement.settle(self._final.words)
@@ -314,17 +314,18 @@ class Transcriber(Session):
             else:
                 self._finish(Kind.EMPTY, Words(turn, answer, 0, Status.EMPTY))
 
-    def _judge(self, soft_end: _SoftEnd, words: tuple[str, ...]) -> None:
+    def _judge(self, soft_end: _SoftEnd, heard: Transcript) -> None:
         """Tell `turn` what came over the answer; if it is worth a turn, that waits for one."""
         if not soft_end.reported:
             soft_end.reported = True
-            said = self._report(words, soft_end.answer, final=True)
+            said = self._report(heard, soft_end.answer, final=True)
             soft_end.dismissed = said.backchannel or not said.count
 
-    def _report(self, words: tuple[str, ...], answer: int, *, final: bool) -> Words:
+    def _report(self, heard: Transcript, answer: int, *, final: bool) -> Words:
         """Tell `turn` of a tentative utterance."""
-        told = said(words, self._turn, answer)
-        listens = bool(words) and self._backchannels.match(words)
+        words, told = heard.words, said(heard.words, self._turn, answer)
+        is_hum = self._backchannels.is_hum(words, heard.avg_logprob, self._samples / INPUT_RATE)
+        listens = bool(words) and (is_hum or self._backchannels.match(words))
         self._result = replace(told, final=final, backchannel=listens)
         return self._result
 

@@ -22,7 +22,7 @@ class Transcript:
     words: Words = ()
     """as `split_words` gives them"""
     avg_logprob: float = 0.0
-    """mean log probability of an id; the least sure piece's, where there are several"""
+    """mean log probability of an id; the least sure attempt's, where there are several"""
     no_speech_prob: float = 0.0
     """Whisper's own guess that nobody speaks, 0 to 1"""
     language: str = ""

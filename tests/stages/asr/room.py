@@ -29,7 +29,7 @@ class Ear:
         wait_ns: a decode takes so long, during which it is not to be resumed.
     """
 
-    lines: list[str | Exception]
+    lines: list[str | Transcript | Exception]
     now: Callable[[], int]
     streams: bool = False
     wait_ns: int = 0
@@ -61,7 +61,7 @@ class Ear:
         line = self.lines.pop(0)
         if isinstance(line, Exception):
             raise line
-        return Transcript(split_words(line))
+        return line if isinstance(line, Transcript) else Transcript(split_words(line))
 
 
 class Room:
@@ -70,7 +70,7 @@ class Room:
     def __init__(
         self,
         make_lane: Callable[[str], Lane],
-        *lines: str | Exception,
+        *lines: str | Transcript | Exception,
         delay_ms: int = 0,
         streams: bool = False,
         **config: object,
@@ -85,7 +85,7 @@ class Room:
             ByteBridge(),
             AsrConfig(**config),
             lambda: self.now,
-            Backchannels(["uh-huh", "okay"]),
+            Backchannels(["uh-huh", "okay"], ["stop"], unsure_below=-0.95),
         )
         self.first = 0
 

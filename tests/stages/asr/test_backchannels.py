@@ -20,6 +20,8 @@ ENGLISH = Backchannels(TurnConfig().backchannels)
         "Okay. I see!",
         "OK",
         "MMM.",
+        "M.H.N.",
+        "Mm-mm-",
     ],
 )
 def test_backchannels(text: str) -> None:
@@ -38,3 +40,24 @@ def test_other_languages_bring_their_own() -> None:
     assert german.match(["Genau,", "ach", "so."])
     assert not german.match(["okay"])
     assert not Backchannels([]).match(["okay"])
+
+
+RULE = Backchannels(["okay"], ["stop", "hold on"], unsure_below=-0.95)
+
+
+@pytest.mark.parametrize(
+    ("words", "avg_logprob", "sound_s", "is_hum"),
+    [
+        ("In a moment.", -1.06, 0.8, True),  # Whisper's words for "mm-hmm"
+        ("In a moment.", -0.4, 0.8, False),  # it is sure: somebody said so
+        ("In a moment.", -1.06, 1.3, False),  # too long for a hum
+        ("Stop", -1.2, 0.8, False),  # known to be meant
+        ("Hold on!", -1.2, 0.8, False),
+    ],
+)
+def test_words_made_of_a_hum(words: str, avg_logprob: float, sound_s: float, is_hum: bool) -> None:
+    assert RULE.is_hum(words.split(), avg_logprob, sound_s) is is_hum
+
+
+def test_without_phrases_every_sound_with_words_is_meant() -> None:
+    assert not Backchannels([], [], unsure_below=-0.95).is_hum(["them"], -2.0, 0.5)

@@ -63,7 +63,8 @@ def test_what_is_dropped_still_counts_as_the_past() -> None:
     whole.append(np.zeros(16_000, np.float32))
     seen, all_of_it = mel.window(32_000, 32_000), whole.window(64_000, 64_000)
     loud = seen > seen.min()
-    assert np.array_equal(seen[loud], all_of_it[:, 200:][loud])
+    # a row of a product may be rounded by its place in the matrix: that is up to the BLAS
+    np.testing.assert_allclose(seen[loud], all_of_it[:, 200:][loud], rtol=0, atol=2e-6)
 
 
 def test_a_turn_can_begin_again() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from ringbuf import Mark
+from stages.asr.transcript import Transcript
 from stages.lane import Lane
 from stages.messages import Status, Words
 from tests.stages.asr.room import Room
@@ -49,9 +50,12 @@ def test_words_wait_until_they_are_a_turn(room: MakeRoom) -> None:
     [
         ("", Words(2, 5, 0, Status.EMPTY)),
         ("Uh-huh.", Words(2, 5, 1, Status.OK, backchannel=True)),
+        (Transcript((" in", " them."), -1.06), Words(2, 5, 2, Status.OK, backchannel=True)),
     ],
 )
-def test_what_is_nothing_to_answer_leaves_no_trace(room: MakeRoom, line: str, told: Words) -> None:
+def test_what_is_nothing_to_answer_leaves_no_trace(
+    room: MakeRoom, line: str | Transcript, told: Words
+) -> None:
     made = room(line, "what time is it")
     over(made)
     pause(made)
@@ -63,6 +67,14 @@ def test_what_is_nothing_to_answer_leaves_no_trace(room: MakeRoom, line: str, to
     pause(made, answer=6)
     made.step()
     assert made.heard() == [("what time is it", 0, 2, 6), ("END", 15, 2, 6)]
+
+
+def test_a_command_counts_however_unsure_the_recogniser_is(room: MakeRoom) -> None:
+    made = room(Transcript((" Stop.",), -1.2))
+    over(made)
+    pause(made)
+    made.step()
+    assert made.words() == [Words(2, 5, 1, Status.OK)]
 
 
 def test_a_backchannel_that_goes_on_is_words(room: MakeRoom) -> None:
