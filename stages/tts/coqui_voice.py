@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.errors import ModelError
 from stages.tts.clausewise import Piece, TextVoice
-from stages.tts.edges import Edges
-from stages.tts.sound import to_int16, trim
+from stages.tts.edges import Edges, trim
+from stages.tts.sound import to_int16
 
 _REMEDY = "Name a folder with a coqui-tts model: its config.json and its checkpoint (.pth)"
 

@@ -1,4 +1,4 @@
-"""Silence around a sentence, dropped while the sentence is still growing."""
+"""Silence around a sentence, dropped: while it is still growing, or all at once."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,18 @@ class Edges:
         samples = self._held[:count].copy()
         self._drop(len(samples))
         return first, samples
+
+
+def trim(samples: Floats, rate: int) -> Floats:
+    """The audible part of a whole clause, faded at both ends so that it joins without a step.
+
+    Args:
+        samples: float32 [n] in -1..1.
+        rate: samples a second.
+    """
+    edges = Edges(rate)
+    (_, most), (_, rest) = edges.feed(samples), edges.finish()
+    return np.concatenate([most, rest])
 
 
 def _ramp(length: int) -> Floats:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
 from stages.tts.clausewise import Piece
+from stages.tts.edges import trim
 from stages.tts.piper_model import REMEDY, PiperModel
-from stages.tts.sound import to_int16, trim
+from stages.tts.sound import to_int16
 from stages.tts.speller import is_sayable
 from stages.tts.vits.graphs import open_session, taken, text_inputs
 

@@ -1,4 +1,4 @@
-"""The edges of a clause's sound: silence dropped, steps faded away, rests of known length."""
+"""What silence is, how long rests are, and samples as they are played."""
 
 from dataclasses import dataclass
 
@@ -30,34 +30,6 @@ class Rests:
             Ending.WORD: self.word,
         }[ending]
         return np.zeros(round(seconds * rate), np.int16)
-
-
-def trim(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
-    """The audible part of a clause, faded at both ends so that it joins silence without a step.
-
-    Args:
-        samples: [n] float32 in -1..1.
-        rate: samples a second.
-    """
-    frame = max(1, round(FRAME_S * rate))
-    count = len(samples) // frame
-    frames = samples[: count * frame].reshape(count, frame)  # [frames, samples]
-    loud = np.flatnonzero(np.sqrt(np.mean(np.square(frames), axis=1)) >= FLOOR)
-    if not len(loud):
-        return samples[:0]
-    first = max(0, int(loud[0]) * frame - round(LEAD_S * rate))
-    last = (int(loud[-1]) + 1) * frame + round(TAIL_S * rate)
-    return fade(samples[first:last], rate)
-
-
-def fade(samples: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
-    """A copy whose first and last few milliseconds rise from and fall to zero."""
-    length = min(round(FADE_S * rate), len(samples) // 2)
-    ramp = np.arange(length, dtype=np.float32) / max(length, 1)
-    faded = samples.copy()
-    faded[:length] *= ramp
-    faded[len(faded) - length :] *= ramp[::-1]
-    return faded
 
 
 def to_int16(samples: NDArray[np.float32]) -> NDArray[np.int16]:

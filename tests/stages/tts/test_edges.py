@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.tts.edges import Edges
+from stages.tts.edges import Edges, trim
 
 RATE = 1000  # 5 samples a frame, 10 of lead, 30 of tail, 4 of fade
 LOUD, QUIET = 0.5, 0.0001
@@ -73,3 +73,11 @@ def test_any_split_gives_the_same_stretch(parts: list[tuple[float, int]], sizes:
     again, others = speak(whole, [10_000])
     assert first == again
     assert np.array_equal(samples, others)
+
+
+def test_a_whole_clause_at_once_is_what_its_pieces_are_and_keeps_its_own_samples() -> None:
+    clause = sound((QUIET, 100), (LOUD, 203), (QUIET, 90), (LOUD, 50), (QUIET, 300))
+    before = clause.copy()
+    np.testing.assert_array_equal(trim(clause, RATE), speak(clause, [17])[1])
+    np.testing.assert_array_equal(clause, before)
+    assert len(trim(sound((QUIET, 500)), RATE)) == len(trim(clause[:0], RATE)) == 0
