@@ -451,6 +451,20 @@ LLM_NARROW = Benchmark(
 )
 
 
+LLM_NEIGHBOUR = Benchmark(
+    "llm_neighbour",
+    "How does a recogniser on the same GPU delay the language model?",
+    "answers",
+    (
+        Metric("encode_ms", "the neighbour's work, alone, median"),
+        Metric("first_p50_ms", "8 ids arrive to the first id, by neighbour"),
+        Metric("first_p95_ms", "the same, 95th percentile"),
+        Metric("first_max_ms", "the same, longest"),
+        Metric("next_p50_ms", "from id to id, likewise"),
+        Metric("next_p99_ms", "the same, 99th percentile"),
+    ),
+)
+
 TTS = Benchmark(
     "tts",
     "How soon and how well does a voice speak text that is still being written?",
@@ -511,5 +525,6 @@ BENCHMARKS = (
     LLM_LOAD,
     LLM_CUDA,
     LLM_NARROW,
+    LLM_NEIGHBOUR,
     TTS,
 )
