@@ -310,7 +310,7 @@ END_OF_TURN = Benchmark(
 MURMURS = Benchmark(
     "murmurs",
     "Is a short sound over an answer a hum or a command?",
-    "sounds of up to six voices",
+    "sounds",
     (
         Metric("murmurs", 'how often "uh-huh" and the like were said'),
         Metric(

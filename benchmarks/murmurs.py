@@ -1,7 +1,7 @@
 """What the recogniser makes of short sounds over an answer: of "uh-huh", and of "stop".
 
 Each is said by the configured voice at three speeds and, where the program espeak-ng is installed,
-by three voices of that; then it is heard as over an answer, pre-roll included.
+by three voices of that; then it is heard in three rooms as over an answer, pre-roll included.
 """
 
 import argparse
@@ -42,11 +42,28 @@ COMMANDS = (
 )
 SPEEDS = (0.8, 1.0, 1.3)
 ESPEAK = ("en-us", "en-gb+f3", "en-us+m3")
-PEAK = 0.3
-ROOM = 3e-4  # rms of the noise behind a voice
-SOUND = 0.01  # from which a sample is one of the voice
-AFTER_S = 0.1  # of silence, when a decode begins
+SOUND = 0.01  # of its peak, from which a sample is one of the voice
 ESPEAK_S = 10.0
+
+
+@dataclass(frozen=True)
+class Room:
+    """How a sound arrives.
+
+    Attributes:
+        peak: of the voice.
+        noise: rms of what is behind it.
+        before_s: of noise, as the pre-roll.
+        after_s: of it, when a decode begins.
+    """
+
+    peak: float
+    noise: float
+    before_s: float
+    after_s: float
+
+
+ROOMS = (Room(0.1, 1e-4, 0.3, 0.1), Room(0.5, 1e-3, 0.25, 0.25), Room(0.3, 3e-3, 0.3, 0.06))
 
 
 @dataclass(frozen=True)
@@ -77,8 +94,9 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
     for text in chain(MURMURS, COMMANDS):
         progress(text)
         heard += [
-            listen(ear, text, text in MURMURS, sound, config.turn.pre_roll_ms / 1000)
+            listen(ear, text, sound, room)
             for sound in voices(text, config, quick=options.quick)
+            for room in ROOMS
         ]
     return make_result(
         metrics.MURMURS.name,
@@ -126,23 +144,22 @@ def voices(text: str, config: Config, *, quick: bool) -> Iterator[NDArray[np.flo
 
 
 def as_input(sound: NDArray[np.float32], rate: int) -> NDArray[np.float32]:
-    """At the microphone's rate, without silence around it, all equally loud."""
+    """At the microphone's rate, without silence around it, with a peak of 1."""
     sound = convert(sound, rate).astype(np.float32) / np.float32(32768)
-    sound *= PEAK / np.abs(sound).max()
+    sound /= np.abs(sound).max()
     voiced = np.flatnonzero(np.abs(sound) > SOUND)
     return sound[voiced[0] : voiced[-1] + 1]
 
 
-def listen(
-    ear: Listener, text: str, is_murmur: bool, sound: NDArray[np.float32], pre_roll_s: float
-) -> Heard:
+def listen(ear: Listener, text: str, sound: NDArray[np.float32], room: Room) -> Heard:
     """What is understood of it."""
-    before, after = round(pre_roll_s * INPUT_RATE), round(AFTER_S * INPUT_RATE)
-    padded = np.pad(sound, (before, after))
-    padded += np.random.default_rng(0).normal(0, ROOM, len(padded)).astype(np.float32)
+    padding = tuple(round(seconds * INPUT_RATE) for seconds in (room.before_s, room.after_s))
+    padded = np.pad(sound * np.float32(room.peak), padding)
+    padded += np.random.default_rng(0).normal(0, room.noise, len(padded)).astype(np.float32)
     ear.clear()
     ear.hear((padded * 32767).astype(np.int16))
-    return Heard(text, is_murmur, finished(ear.decode(final=True)), len(padded) / INPUT_RATE)
+    transcript = finished(ear.decode(final=True))
+    return Heard(text, text in MURMURS, transcript, len(padded) / INPUT_RATE)
 
 
 def figures(heard: Sequence[Heard], config: Config) -> dict[str, Figure]:

@@ -101,14 +101,16 @@ class TurnConfig(Section):
     hold_ms: int = Field(1500, ge=100, le=10_000)
     backchannels: list[str] = [
         *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
+        *("em", "ow", "aw", "ooh", "amen"),  # as recognisers spell a hum
         *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
         *("alright", "of course", "go on", "makes sense"),
     ]
     commands: list[str] = [
         *("stop", "stop it", "wait", "no", "cancel", "listen", "hold on", "be quiet", "shut up"),
-        *("again", "next", "back", "go back", "help", "enough", "pause", "hello"),
+        *("again", "next", "back", "go back", "help", "enough", "pause", "hello", "hey", "sorry"),
+        *("what", "why", "who", "how", "where", "when", "which"),
     ]
-    unsure_below: float = Field(-0.85, le=0)
+    unsure_below: float = Field(-0.65, le=0)
     greeting: str = ""
     idle_s: float = Field(0.0, ge=0)
 

@@ -14,7 +14,8 @@
             └── no words, cancelled, failed, timed out: from any state
 
 Each state has a way out by time: HEARING by the endpointer's longest turn or sound that stops,
-PREPARING by silence, RELEASED and SPEAKING by the answer's time-out, INTERRUPTED by `hold_ns`.
+PREPARING by silence, RELEASED and SPEAKING by the answer's time-out, INTERRUPTED by `hold_ns`, or
+twice that while the recogniser has not said anything of a voice that goes on.
 """
 
 from dataclasses import dataclass, replace
@@ -99,6 +100,7 @@ class _Over:
     Attributes:
         deadline: monotonic ns; behind it nobody waits for its words.
         judged: the recogniser has heard all of it, and no words to act on.
+        unheard: the recogniser has said nothing of it yet, and was not waited for longer.
     """
 
     turn: int
@@ -108,6 +110,7 @@ class _Over:
     soft_ended: bool = False
     released: bool = False
     judged: bool = False
+    unheard: bool = True
 
 
 @dataclass
@@ -253,7 +256,7 @@ class Turns:
         if self._cut and now >= self._cut.deadline:
             self._tell_cut(self._cut.ending)
         if self._over and now >= self._over.deadline:
-            self._let_go(self._over, now)
+            self._wait_or_let_go(self._over, now)
         if self._deadline is not None and now >= self._deadline:
             self._stop(Outcome.TIMED_OUT, now)
 
@@ -315,6 +318,7 @@ class Turns:
             self._note(Event.HOLD, now)
 
     def _judge(self, over: _Over, words: Words, now: int) -> None:
+        over.unheard = False
         if words.count and not words.backchannel:
             self._take_over(over, now)
         elif words.final:
@@ -330,6 +334,14 @@ class Turns:
             self._soft_end()
         if over.released:
             self._release(now)
+
+    def _wait_or_let_go(self, over: _Over, now: int) -> None:
+        """A busy recogniser is waited for once more: the answer must not go on over a voice."""
+        if over.unheard and not over.soft_ended and self.state is State.INTERRUPTED:
+            over.unheard = False
+            over.deadline = now + self._manners.hold_ns
+        else:
+            self._let_go(over, now)
 
     def _let_go(self, over: _Over, now: int) -> None:
         """The voice has brought no words: the answer goes on; words may come nevertheless."""

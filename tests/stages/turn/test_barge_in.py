@@ -103,10 +103,19 @@ def test_words_known_only_after_the_release_are_answered_at_once() -> None:
 def test_a_voice_without_an_end_and_without_words_holds_for_a_while_only() -> None:
     turns = over(speaking())
     assert turns.deadline == 10 + HOLD
+    turns.words(said(turns, 0), 20)
     turns.tick(10 + HOLD)
     assert (turns.state, turns.hold) == (State.SPEAKING, False)
     turns.words(said(turns, 2), 11 + HOLD)
     assert turns.state is State.HEARING
+
+
+def test_a_recogniser_that_has_said_nothing_of_a_voice_is_waited_for_once_more() -> None:
+    turns = over(speaking())
+    turns.tick(10 + HOLD)
+    assert (turns.state, turns.deadline) == (State.INTERRUPTED, 10 + 2 * HOLD)
+    turns.tick(10 + 2 * HOLD)
+    assert (turns.state, turns.hold) == (State.SPEAKING, False)
 
 
 def test_noise_holds_an_answer_only_so_often() -> None:
