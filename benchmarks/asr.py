@@ -18,19 +18,9 @@ from benchmarks.asr_clips import RECORDINGS, Spoken, Word, read_clips, timed_wor
 from benchmarks.asr_figures import Heed, Reader, figures
 from benchmarks.asr_final import compare
 from benchmarks.asr_live import Clock, Live
-from benchmarks.command import (
-    FAILED,
-    INTERRUPTED,
-    MISTAKE,
-    Progress,
-    add_config_options,
-    make_parser,
-    read_config,
-    show,
-)
+from benchmarks.command import Progress, add_config_options, make_parser, read_config, run
 from benchmarks.result import Figure, Result, load_now, make_result
 from pipeline.config import Config
-from pipeline.errors import AudioError, ConfigError, OutputError, VoxringError
 from pipeline.models import resolve
 from stages.asr.whisper import Whisper
 
@@ -47,30 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--long", action="store_true", help="30 minutes of speech as one turn")
     parser.add_argument("--sweep", action="store_true", help="steps, agreements and windows")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="of the sweep, as SVG")
-    options = parser.parse_args(arguments)
-    options.overrides = [*ONE_THREAD, *options.overrides]
-    progress = Progress(metrics.ASR.name)
-    try:
-        benchmark, result = run(options, read_config(options), progress)
-        progress.end()
-        show(benchmark, result, options.json)
-    except (ConfigError, AudioError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+    run(metrics.ASR, parser, arguments, measure)
     return 0
 
 
-def run(
-    options: argparse.Namespace, config: Config, progress: Progress
-) -> tuple[metrics.Benchmark, Result]:
+def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """The run that was asked for.
 
     Raises:
         VoxringError: a clip or a model cannot be read.
     """
+    config = read_config(options, *ONE_THREAD)
     before = load_now()
     clips = read_clips(options.recordings)
     progress("when each word ends")
@@ -85,8 +62,8 @@ def run(
         if options.picture:
             asr_sweep.draw(found, options.picture)
     else:
-        n, found = measure(clips, truth.words, config, options.quick, progress)
-    return benchmark, make_result(
+        n, found = measure_clips(clips, truth.words, config, options.quick, progress)
+    return make_result(
         benchmark.name,
         before=before,
         n=n,
@@ -95,7 +72,7 @@ def run(
             "quick": options.quick,
             "clips": [clip.name for clip in clips],
             "config": Path(options.config).name,
-            "set": options.overrides,
+            "set": [*ONE_THREAD, *options.overrides],
         },
         packages=("faster-whisper",),
     )
@@ -109,7 +86,7 @@ class Truth:
         self.words = {clip.name: timed_words(whisper, clip) for clip in clips}
 
 
-def measure(
+def measure_clips(
     clips: Sequence[Spoken],
     words: dict[str, list[Word]],
     config: Config,

@@ -22,12 +22,11 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks import llm_exact, llm_lanes, metrics
-from benchmarks.command import FAILED, INTERRUPTED, MISTAKE, Progress, make_parser, show
+from benchmarks.command import MISTAKE, Progress, make_parser, run
 from benchmarks.random_models import SHAPES, random_model
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.config import CudaConfig
-from pipeline.errors import ModelError, OutputError, VoxringError
 from stages.llm.attention import register
 from stages.llm.cuda.profiling import read_bytes
 from stages.llm.transformers_engine import TransformersEngine, make_engine
@@ -77,31 +76,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it (needs matplotlib)")
     parser.add_argument("--start", choices=SHAPES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    progress = Progress(metrics.LLM_CUDA.name)
     if not torch.cuda.is_available():
         parser.exit(MISTAKE, "error: PyTorch sees no NVIDIA GPU here\n")
-    try:
-        if options.start:
-            sys.stdout.write(json.dumps(start(options.start)) + "\n")
-            return 0
-        result = measure(QUICK if options.quick else FULL, options.quick, progress)
-        progress.end()
-        show(metrics.LLM_CUDA, result, options.json)
-        if options.picture:
-            from benchmarks.llm_picture import draw
+    if options.start:
+        sys.stdout.write(json.dumps(start(options.start)) + "\n")
+        return 0
+    result = run(metrics.LLM_CUDA, parser, arguments, measure)
+    if options.picture:
+        from benchmarks.llm_picture import draw
 
-            draw(result, options.picture)
-    except (ModelError, OutputError) as error:
-        parser.exit(MISTAKE, f"error: {error}\n")
-    except VoxringError as error:
-        parser.exit(FAILED, f"error: {error}\n")
-    except KeyboardInterrupt:
-        parser.exit(INTERRUPTED, "interrupted\n")
+        draw(result, options.picture)
     return 0
 
 
-def measure(plan: Plan, quick: bool, progress: Progress) -> Result:
+def measure(options: argparse.Namespace, progress: Progress) -> Result:
     """The whole benchmark."""
+    plan = QUICK if options.quick else FULL
     before, began = load_now(), time.monotonic()
     copy = copy_bandwidth()
     found: dict[str, Figure] = {"copy_tb_per_s": copy / 1e12}
@@ -136,7 +126,12 @@ def measure(plan: Plan, quick: bool, progress: Progress) -> Result:
         before=before,
         n=plan.repeats,
         metrics=found,
-        settings={"quick": quick, "gpu": gpu.name, "dtype": "bfloat16", "weights": "random"},
+        settings={
+            "quick": options.quick,
+            "gpu": gpu.name,
+            "dtype": "bfloat16",
+            "weights": "random",
+        },
         packages=("triton",),
     )
 
@@ -168,14 +163,14 @@ def starts() -> dict[str, Figure]:
     found: dict[str, Figure] = {}
     with tempfile.TemporaryDirectory() as cache:
         for name in ("cold", "warm"):
-            run = subprocess.run(
+            started = subprocess.run(
                 [sys.executable, "-m", "benchmarks.llm_cuda", "--start", "1b"],
                 env={**os.environ, "TRITON_CACHE_DIR": cache},
                 capture_output=True,
                 text=True,
                 check=True,
             )
-            seconds = json.loads(run.stdout)
+            seconds = json.loads(started.stdout)
             found |= {f"ready_{name}_s": seconds["total"]}
             found |= {f"ready_{name}_s.{part}": value for part, value in seconds.items()}
     return found
