@@ -117,6 +117,7 @@ class Pipeline:
         self._collector.forget(shared.number)
         lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
         lane.transcript = self._transcript(shared)
+        lane.has_device = self.config.audio.stage == "device"
         self._lanes[shared.number] = lane
         if self._edge:
             lane.edge = self._edge.attach(
