@@ -28,7 +28,8 @@
 
 #define LINE 128
 #define STAMPS 1024u /* a power of two: ten seconds of short blocks */
-#define XRUN (1u | 2u | 4u | 8u) /* paInputUnderflow, paInputOverflow, paOutputUnder-, -Overflow */
+#define NO_INPUT 1u /* paInputUnderflow */
+#define XRUN (NO_INPUT | 2u | 4u | 8u) /* paInputOverflow, paOutputUnderflow, paOutputOverflow */
 
 typedef struct {
     double adc, now, dac; /* s, on the stream's own clock */
@@ -57,6 +58,7 @@ typedef struct {
     _Alignas(LINE) _Atomic uint64_t cut;   /* here: the first frame that was thrown away */
     _Atomic uint64_t flushed;              /* the request that `cut` answers */
     _Atomic uint64_t xruns, lost, calls, stamps_lost;
+    int has_input; /* only here: a stream that goes both ways first fills its output, without any */
     _Alignas(LINE) _Atomic uint64_t stamp_head;
     _Alignas(LINE) _Atomic uint64_t stamp_tail;
     stamp stamps[STAMPS];
@@ -144,19 +146,16 @@ static void leave(port *self, const stamp *mine)
     set(&self->stamp_head, head + 1);
 }
 
-static int callback(const void *input, void *output, unsigned long frames, const time_info *time,
-                    unsigned long flags, void *user)
+static void turn_over(port *self, int64_t at, const void *input, void *output,
+                      unsigned long frames, const time_info *time, unsigned long flags)
 {
-    port *self = user;
-    struct timespec now;
-    stamp mine = {.frames = (uint32_t)frames, .flags = (uint32_t)flags};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    mine.at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    stamp mine = {.at = at, .frames = (uint32_t)frames, .flags = (uint32_t)flags};
     if (time) {
         mine.adc = until(time->adc, time->now);
         mine.dac = until(time->dac, time->now);
     }
-    if (flags & XRUN) {
+    self->has_input |= !(flags & NO_INPUT);
+    if (self->has_input && (flags & XRUN)) {
         count(&self->xruns, 1);
     }
     if (input && self->input.frame) {
@@ -167,6 +166,15 @@ static int callback(const void *input, void *output, unsigned long frames, const
     }
     leave(self, &mine);
     count(&self->calls, 1);
+}
+
+static int callback(const void *input, void *output, unsigned long frames, const time_info *time,
+                    unsigned long flags, void *user)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    turn_over(user, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, input, output, frames, time,
+              flags);
     return 0; /* paContinue */
 }
 
@@ -349,16 +357,17 @@ static PyObject *port_address(Port *self, void *Py_UNUSED(closure))
     return opened(self) ? PyLong_FromVoidPtr(self->port) : NULL;
 }
 
-/* What PortAudio does, for tests: one call with so many frames, input from bytes, output to bytes. */
+/* What PortAudio does, for a device that is a program: one call at an instant of its own. */
 static PyObject *port_call(Port *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"data", "frames", "flags", "adc", "now", "dac", NULL};
+    static char *names[] = {"data", "frames", "at", "flags", "adc", "now", "dac", NULL};
     Py_buffer data;
+    long long at;
     unsigned long frames, flags = 0;
     time_info time = {0.0, 0.0, 0.0};
     port *port = opened(self);
-    if (!port || !PyArg_ParseTupleAndKeywords(args, kwargs, "y*k|kddd", names, &data, &frames,
-                                              &flags, &time.adc, &time.now, &time.dac)) {
+    if (!port || !PyArg_ParseTupleAndKeywords(args, kwargs, "y*kL|kddd", names, &data, &frames,
+                                              &at, &flags, &time.adc, &time.now, &time.dac)) {
         return NULL;
     }
     PyObject *output = NULL;
@@ -368,7 +377,7 @@ static PyObject *port_call(Port *self, PyObject *args, PyObject *kwargs)
         output = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(frames * port->output.frame));
     }
     if (output) {
-        callback(data.buf, PyBytes_AsString(output), frames, &time, flags, port);
+        turn_over(port, at, data.buf, PyBytes_AsString(output), frames, &time, flags);
     }
     PyBuffer_Release(&data);
     return output;

@@ -30,6 +30,7 @@ class Port:
         self,
         data: Buffer,
         frames: int,
+        at: int,
         flags: int = ...,
         adc: float = ...,
         now: float = ...,

@@ -5,7 +5,7 @@ hundred millionths: a third of a second in an hour. What is missing is put in, a
 left out, once it is more than 20 ms and the room is quiet, where nobody hears it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from stages.topology import INPUT_RATE
 
 LIMIT = INPUT_RATE // 50  # samples in 20 ms
 QUIET_BLOCKS = 10  # in a row, a third of a second
+SETTLED_BLOCKS = 64  # two seconds, in which a device's clock becomes known
 ABOVE_FLOOR_DB = 6.0
-RISE_DB = 0.05  # of the floor in a block, so that it follows a room that becomes louder
+RISE_DB = 0.01  # of the floor in a block, so that it follows a room that becomes louder
 
 
 def dbfs(samples: NDArray[np.int16]) -> float:
@@ -50,7 +51,8 @@ class Drift:
     """
 
     corrections: int = 0
-    _base: int | None = field(default=None)  # ns of sample 0
+    _base: int = 0  # ns of sample 0
+    _blocks: int = 0  # since counting began
     _sample_ns: int = 1_000_000_000 // INPUT_RATE
 
     def missing(self, sample: int, at: int, *, is_quiet: bool) -> int:
@@ -60,15 +62,16 @@ class Drift:
             sample: its number.
             at: when it was sound, monotonic ns.
         """
-        if self._base is None:
-            self.restart(sample, at)
-        assert self._base is not None
+        self._blocks += 1
+        if self._blocks <= SETTLED_BLOCKS:
+            self._base = at - sample * self._sample_ns
+            return 0
         missing = (at - self._base) // self._sample_ns - sample
         if not is_quiet or abs(missing) <= LIMIT:
             return 0
         self.corrections += 1
         return missing
 
-    def restart(self, sample: int, at: int) -> None:
-        """Count from here on as right."""
-        self._base = at - sample * self._sample_ns
+    def restart(self) -> None:
+        """Take the next seconds' count as right."""
+        self._blocks = 0

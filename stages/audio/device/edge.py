@@ -2,7 +2,6 @@
 
 from pipeline.config import AudioConfig
 from pipeline.errors import AudioError
-from stages.audio.device import portaudio
 from stages.audio.device.echo import Processor, WebRtc
 from stages.audio.device.options import DeviceOptions
 from stages.audio.device.session import DeviceSession
@@ -25,7 +24,7 @@ class DeviceAudio(Stage):
         """Find the devices and try them, so that a mistake is told before anything is said."""
         self.options = self.host.options(DeviceOptions)
         devices = SoundDevices(self.config, self.options)
-        devices.open(portaudio.devices())
+        devices.open()
         devices.close()
         processor(self.config)
 

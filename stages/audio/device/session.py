@@ -7,8 +7,7 @@ import numpy as np
 
 from pipeline.config import AudioConfig
 from pipeline.errors import AudioError
-from stages.audio.device import portaudio
-from stages.audio.device.devices import Device, Side
+from stages.audio.device.devices import Side
 from stages.audio.device.drift import Drift, dbfs
 from stages.audio.device.echo import Processor
 from stages.audio.device.hearing import Heard, Hearing
@@ -59,6 +58,7 @@ class DeviceSession(Session):
     ) -> None:
         super().__init__(lane)
         self.is_running = True
+        self.due = 0
         self._now = now
         self._config = config
         self._devices = devices
@@ -80,7 +80,7 @@ class DeviceSession(Session):
         self._retry_at = 0
         self._latency_ns = 0
         try:
-            self._open(portaudio.devices())
+            self._open()
         except AudioError:
             if not lane.is_reopened:
                 raise
@@ -115,10 +115,10 @@ class DeviceSession(Session):
         self.lane.levels = Levels()
         self.lane.device = DeviceState()
 
-    def _open(self, found: list[Device]) -> None:
+    def _open(self, *, look_again: bool = False) -> None:
         """Open and start both devices."""
         devices = self._devices
-        devices.open(found)
+        devices.open(look_again=look_again)
         stream, way = devices.stream(Side.OUTPUT)
         self._speaker.attach(stream, way)
         source = devices.stream(Side.INPUT)[1].format
@@ -159,7 +159,7 @@ class DeviceSession(Session):
 
     def _try_again(self) -> None:
         try:
-            self._open(portaudio.look_again())
+            self._open(look_again=True)
         except AudioError:
             return
         self._notify(f"{self._devices.both} is back", is_open=True)
@@ -204,7 +204,7 @@ class DeviceSession(Session):
         samples = block.samples
         if self._until and block.at - self._until > RETRY_NS // 2:  # the device was away
             self._written += (block.at - self._until) // SAMPLE_NS
-            self._drift.restart(self._written, block.at)
+            self._drift.restart()
         until = block.at + BLOCK_NS
         if self._config.echo == "half-duplex" and self._voice.covers(block.at, until):
             samples = np.zeros_like(samples)

@@ -60,13 +60,13 @@ class SoundDevices:
         """The stream of a side, and how it was opened."""
         return self._streams[side], self._ways[side]
 
-    def open(self, devices: list[Device]) -> None:
+    def open(self, *, look_again: bool = False) -> None:
         """Open both; they do not run yet.
 
         Those that were opened before are opened again, by name: numbers change.
 
         Args:
-            devices: that are there now.
+            look_again: devices may have come and gone since the last time.
 
         Raises:
             AudioError: one cannot be opened; then none is.
@@ -79,6 +79,7 @@ class SoundDevices:
                 if getattr(config, side.value) != ""
             }
             config = config.model_copy(update=keep)
+        devices = portaudio.look_again() if look_again else portaudio.devices()
         found = chosen(config, devices)
         self._ways = {side: way(found[side], side, self._options) for side in Side}
         self._streams = self._open(self._ways)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from stages.audio.device import portaudio
 from stages.audio.device.devices import Device, Side, channels_to_open, listed
 from stages.audio.device.options import DeviceOptions
 from stages.audio.device.stamp import Stamp
+
+if TYPE_CHECKING:
+    from stages.audio.device._port import Port
 
 CAPACITY_S = 4  # of sound that may wait on either side
 INTEGER_HOSTS = ("ALSA", "OSS", "MME", "Windows DirectSound", "Windows WDM-KS")
@@ -112,21 +115,7 @@ class Stream:
 
     def stamps(self) -> list[Stamp]:
         """What the calls since the last time moved."""
-        return [
-            Stamp(
-                at,
-                at + (adc or -self._input_ns),
-                at + (dac or self._output_ns),
-                heard_from,
-                played_from,
-                frames,
-                heard,
-                played,
-            )
-            for at, adc, dac, heard_from, played_from, frames, heard, played, _ in (
-                self.port.stamps()
-            )
-        ]
+        return read_stamps(self.port, self._input_ns, self._output_ns)
 
     def close(self) -> None:
         """Stop at once, and let go of the device; what waits in it is not played."""
@@ -154,6 +143,18 @@ class Stream:
             callback=ffi.cast("PaStreamCallback*", callback),
             userdata=ffi.cast("void*", self.port.address),
         )
+
+
+def read_stamps(port: "Port", input_ns: int, output_ns: int) -> list[Stamp]:
+    """What calls moved.
+
+    Args:
+        input_ns, output_ns: latency, where the system does not stamp.
+    """
+    return [
+        Stamp(at, at + (adc or -input_ns), at + (dac or output_ns), *moved)
+        for at, adc, dac, *moved, _ in port.stamps()
+    ]
 
 
 def frames_of(voice: NDArray[np.float32], form: Format) -> bytes:
