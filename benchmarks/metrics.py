@@ -480,11 +480,29 @@ TTS = Benchmark(
     ),
 )
 
+DEVICE_ECHO = Benchmark(
+    "device_echo",
+    "Open speakers: does it interrupt itself, and can it be interrupted?",
+    "rooms: level and delay of the echo",
+    (
+        Metric("self_interruptions", "answers cut by their own echo, in all rooms", Bar(0)),
+        Metric("self_turns", "turns that nobody but the echo began", Bar(0)),
+        Metric("self_holds", "answers that their echo made pause, and that went on"),
+        Metric("echo_s", "seconds of answers in the microphone"),
+        Metric("erle_db", "echo return loss enhancement, the lowest of all rooms"),
+        Metric("barge_in_p50_ms", "a voice over an answer to the answer's last sample"),
+        Metric("barge_in_max_ms", "the longest", Bar(400)),
+        Metric("tries", "questions said over answers"),
+        Metric("tries_too_late", "of these, behind the end of the answer: not counted"),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     IDLE,
     FIRST_AUDIO,
     TURNS,
+    DEVICE_ECHO,
     ASR,
     ASR_LONG,
     ASR_SWEEP,

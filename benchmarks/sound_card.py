@@ -51,7 +51,7 @@ class Room:
 
     def say(self, samples: NDArray[np.int16]) -> None:
         """Somebody speaks from now on, at 16 kHz."""
-        self._mix(samples.astype(np.float32) / FULL_SCALE)
+        self._mix(samples.astype(np.float32) / np.float32(FULL_SCALE))
         self.said = len(samples)
 
     def hear(self, played: Frames, at: int) -> None:
@@ -63,7 +63,7 @@ class Room:
 
     def take(self, count: int) -> Frames:
         """The next frames."""
-        block = self._tone.take(count).astype(np.float32) / FULL_SCALE
+        block = self._tone.take(count).astype(np.float32) / np.float32(FULL_SCALE)
         now, self._waiting = self._waiting[:count], self._waiting[count:]
         block[: len(now)] += now
         self.said = max(0, self.said - count)
@@ -114,12 +114,14 @@ class Card:
         self.is_one = True
         self.is_active = False
         self.both = "the sound card"
-        self.log: list[Frames] = []  # what was played
+        self.keeps = True
+        self.log: list[Frames] = []  # what was played, while it `keeps`
         self.calls_at: list[int] = []
         self._now = now
         self._latency = input_ns, output_ns
         self._period = CALL * SECOND / RATE * (1 + ppm * 1e-6)  # ns of a call
         self.port = Port(4, 4, 1 << 16)
+        self._lock = threading.Lock()  # of the room: its clips come from another thread
         self._start = 0
         self._calls = 0
 
@@ -167,16 +169,25 @@ class Card:
         """What PortAudio does once the next 10 ms are there."""
         at = self.due
         self._calls += 1
-        heard = self.room.take(CALL)
+        with self._lock:
+            heard = self.room.take(CALL)
         now = at / SECOND
         adc = now - CALL / RATE - self._latency[0] / SECOND
         data = self.port.call(
             heard.astype("<f4").tobytes(), CALL, at, 0, adc, now, now + self._latency[1] / SECOND
         )
         played = np.frombuffer(data, "<f4")
-        self.room.hear(played, sum(self._latency) * RATE // SECOND)
-        self.log.append(played)
-        self.calls_at.append(at)
+        with self._lock:
+            self.room.hear(played, sum(self._latency) * RATE // SECOND)
+        if self.keeps:
+            self.log.append(played)
+            self.calls_at.append(at)
+
+    def say(self, samples: NDArray[np.int16]) -> int:
+        """Somebody speaks, at 16 kHz; when the microphone hears the first sample, monotonic ns."""
+        with self._lock:
+            self.room.say(samples)
+            return self.due - CALL * SECOND // RATE - self._latency[0]
 
 
 def run_card(card: Card, stop: threading.Event) -> None:

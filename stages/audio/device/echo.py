@@ -7,6 +7,7 @@ their frames was sound, so the only delay that is left to be found is that of th
 
 import math
 from collections import deque
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +24,10 @@ AHEAD_MS = 20  # of the loudspeaker's sound before the microphone's: stamps err,
 AHEAD = AHEAD_MS * INPUT_RATE // 1000
 KEPT = 4 * INPUT_RATE  # samples of what was played that are kept
 SLACK = INPUT_RATE // 50  # 20 ms: two clocks may part so far before they are set again
-MEMORY_FRAMES = 300  # over which the loss is averaged
+MEMORY_FRAMES = 300  # over which the loss is averaged, and in which a room is learned at the latest
+RECENT = 50  # frames over which it must be
+GOOD_DB = 15.0  # once, for the room to be known
+TAIL_FRAMES = 25  # in which a room is silent again
 AUDIBLE_DBFS = -50.0
 
 
@@ -92,25 +96,50 @@ class Pairing:
 class EchoLoss:
     """Echo return loss enhancement: how much softer the echo has become. Pure.
 
-    Over the frames in which the loudspeaker was heard, the energy before over the energy behind the
-    canceller, in dB. Somebody who speaks at the same time lowers it.
+    Over the last frames in which the loudspeaker was heard, the energy before over the energy
+    behind the canceller, in dB. Somebody who speaks at the same time lowers it.
+
+    Attributes:
+        has_learned: the canceller knows the room: it has been good once, or had time enough where
+            there is little to take out.
     """
 
     def __init__(self) -> None:
+        self.has_learned = False
         self._energies: deque[tuple[float, float]] = deque(maxlen=MEMORY_FRAMES)
-        self._loud = len(range(FRAME)) * (amplitude(AUDIBLE_DBFS) * FULL_SCALE) ** 2
+        self._loud = FRAME * (amplitude(AUDIBLE_DBFS) * FULL_SCALE) ** 2
+        self._frames = 0  # loud ones, so far
+        self._since = TAIL_FRAMES  # frames since the last loud one
 
     def add(self, played: Samples, before: Samples, behind: Samples) -> None:
         """One frame of each."""
-        if _energy(played) >= self._loud:
-            self._energies.append((_energy(before), _energy(behind)))
+        self._since += 1
+        if _energy(played) < self._loud:
+            return
+        self._since = 0
+        self._frames += 1
+        self._energies.append((_energy(before), _energy(behind)))
+        if not self.has_learned:
+            is_good = len(self._energies) >= RECENT and self._over(RECENT) >= GOOD_DB
+            self.has_learned = is_good or self._frames >= MEMORY_FRAMES
+
+    @property
+    def is_sounding(self) -> bool:
+        """Whether the room may still ring with what was played."""
+        return self._since < TAIL_FRAMES
 
     @property
     def db(self) -> float:
         """0 where nothing was heard yet."""
-        before = sum(energy for energy, _ in self._energies)
-        behind = sum(energy for _, energy in self._energies)
-        return 10 * math.log10(max(before, 1.0) / max(behind, 1.0)) if self._energies else 0.0
+        return self._over(len(self._energies))
+
+    def _over(self, count: int) -> float:
+        """Over the last `count` frames."""
+        recent = list(islice(reversed(self._energies), count))
+        before, behind = (
+            (sum(energies) for energies in zip(*recent, strict=True)) if recent else (0, 0)
+        )
+        return 10 * math.log10(max(before, 1.0) / max(behind, 1.0))
 
 
 class Processor(Protocol):

@@ -22,6 +22,7 @@ from stages.audio.device.stamp import Stamp
 from stages.topology import INPUT_BLOCK
 
 Samples = NDArray[np.int16]
+SOFTER = 100  # 40 dB
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,8 @@ class Hearing:
         played = self._sound_of(sample)
         clean = self._processor.process(heard, played)
         self.loss.add(played, heard, clean)
+        if not self.loss.has_learned and self.loss.is_sounding:
+            clean = clean // SOFTER  # an echo that is not known yet would be taken for somebody
         return clean
 
     def _sound_of(self, sample: int) -> Samples:

@@ -175,15 +175,17 @@ class Playout:
         self._drop_stale(voice)
         if tick.played is not None and tick.played.final:
             tick.again = True  # its reader must see this word before the next one
-        elif gate.released != gate.answer or self._answer.final or gate.hold:
-            self._hold(tick)
-        elif not self._sink.is_open or self._is_flushing:
-            self._hold(tick)
-        else:
+        elif self._may_sound(gate):
             self._fill(now, gate, voice)
             self._hear(self._sink.heard(now), tick)
             self._finish(gate, tick)
+        else:
+            self._hold(tick)
         return tick
+
+    def _may_sound(self, gate: Gate) -> bool:
+        is_wanted = gate.released == gate.answer and not self._answer.final and not gate.hold
+        return is_wanted and self._sink.is_open and not self._is_flushing
 
     def give_up(self) -> Played | None:
         """Nothing more of the current answer will be heard; None if that was so already."""
