@@ -102,12 +102,18 @@ class Echo:
 def silence_ms(each: Interruption) -> float | None:
     """From the first voiced sample of what is said to the last sample of the answer.
 
-    The last sample is what the device says it is: the canceller's card keeps no file.
+    The last sample is what the device says it is: the canceller's card keeps no file. None of an
+    answer that was held and went on: that is counted apart.
     """
-    if each.answer is None or each.over.onset is None:
+    at = each.answer.timeline.at if each.answer else {}
+    if Event.PLAY_END not in at or Event.GO_ON in at or each.over.onset is None:
         return None
-    end = each.answer.timeline.at.get(Event.PLAY_END)
-    return None if end is None else (end - each.over.onset) / 1e6
+    return (at[Event.PLAY_END] - each.over.onset) / 1e6
+
+
+def has_gone_on(each: Interruption) -> bool:
+    """The answer was held, and went on before it was cut: the words came late, or were lost."""
+    return each.answer is not None and Event.GO_ON in each.answer.timeline.at
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -186,6 +192,7 @@ def figures(found: dict[str, Echo]) -> dict[str, Figure]:
         "barge_in_max_ms": max(silences, default=None),
         "tries": sum(len(echo.tries) for echo in found.values()),
         "tries_too_late": sum(not t.answer for echo in found.values() for t in echo.tries),
+        "tries_gone_on": sum(has_gone_on(t) for echo in found.values() for t in echo.tries),
     }
     for name, echo in found.items():
         metrics |= {

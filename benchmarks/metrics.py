@@ -494,6 +494,7 @@ DEVICE_ECHO = Benchmark(
         Metric("barge_in_max_ms", "the longest", Bar(400)),
         Metric("tries", "questions said over answers"),
         Metric("tries_too_late", "of these, behind the end of the answer: not counted"),
+        Metric("tries_gone_on", "the answer was held, and went on before it was cut"),
     ),
 )
 

@@ -1,6 +1,6 @@
-"""The device edge on a sound card in software.
+"""The device edge on a sound card in software: a stage to name in `audio.stage`.
 
-With `audio.stage = "benchmarks.sound_card_edge:CardAudio"`, everything but PortAudio is what a person's conversation runs on. Clips that a client plays are said
+Everything but PortAudio is what a person's conversation runs on. Clips that a client plays are said
 in the card's room.
 """
 
@@ -49,7 +49,7 @@ class CardAudio(Stage):
         room = Room(self.options.echo_db, self.options.delay_ms / 1000)
         card = Card(room, self.host.now)
         card.keeps = False
-        return CardSession(lane, self.host.now, self.config, card, processor)  # type: ignore[arg-type]
+        return CardSession(lane, self.host.now, self.config, card, processor)
 
 
 class CardSession(DeviceSession):

@@ -1,9 +1,12 @@
 """PortAudio through `sounddevice`: only what needs a device loads it."""
 
+import sys
 from typing import Any
 
 from pipeline.errors import AudioError, reason
 from stages.audio.device.devices import Device
+
+ADVICE = "Does the system's own sound work? See docs/devices.md"
 
 
 def load() -> Any:
@@ -24,9 +27,17 @@ def load() -> Any:
             f"sound devices need PortAudio: {reason(error)}",
             "Install it: apt install libportaudio2, or your system's package of that library",
         ) from None
+    except Exception as error:  # of a class that the module would have brought
+        raise AudioError(f"PortAudio does not start: {reason(error)}", ADVICE) from None
     if not sounddevice._initialized:  # its own word on it; there is no public one
         _guarded(sounddevice, sounddevice._initialize)
     return sounddevice
+
+
+def is_loaded() -> bool:
+    """Whether this program has PortAudio already, for us or for itself."""
+    module = sys.modules.get("sounddevice")
+    return module is not None and bool(module._initialized)
 
 
 def unload() -> None:
@@ -89,4 +100,4 @@ def _guarded(sounddevice: Any, call: Any) -> Any:
     try:
         return call()
     except sounddevice.PortAudioError as error:
-        raise AudioError(f"PortAudio: {reason(error)}", "See docs/devices.md") from None
+        raise AudioError(f"PortAudio: {reason(error)}", ADVICE) from None

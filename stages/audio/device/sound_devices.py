@@ -157,4 +157,9 @@ def check(config: AudioConfig) -> None:
     Raises:
         AudioError: they are not, with the list; or PortAudio is not installed.
     """
-    chosen(config, portaudio.devices())
+    was_there = portaudio.is_loaded()
+    try:
+        chosen(config, portaudio.devices())
+    finally:
+        if not was_there and portaudio.is_loaded():  # this program does not play: the edge does
+            portaudio.unload()
