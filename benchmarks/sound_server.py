@@ -54,21 +54,66 @@ def missing() -> str:
 
 @dataclass
 class SoundServer:
-    """A server that runs.
-
-    Attributes:
-        environment: what programs need to find it, and nothing else.
-    """
+    """A server of one folder."""
 
     folder: Path
-    environment: dict[str, str]
-    _modules: dict[str, str] = field(default_factory=dict)
     _pcms: dict[str, str] = field(default_factory=dict)
+    _process: subprocess.Popen[bytes] | None = None
 
     @property
     def socket(self) -> Path:
         """Where it listens."""
         return self.folder / "pulse.sock"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What programs need to find it, and no other."""
+        return {
+            "ALSA_CONFIG_PATH": str(self.folder / "asound.conf"),
+            "PULSE_COOKIE": str(self.folder / "cookie"),
+            "PULSE_RUNTIME_PATH": str(self.folder),
+            "PULSE_SERVER": f"unix:{self.socket}",
+        }
+
+    def start(self) -> None:
+        """Come up, with no device.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        self._configure()
+        own = {"HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder)}
+        log = self.folder / "pulse.log"
+        protocol = f"module-native-protocol-unix auth-anonymous=1 socket={self.socket}"
+        with log.open("w") as target:
+            self._process = subprocess.Popen(
+                [
+                    *("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1"),
+                    *("--disable-shm", "--use-pid-file=no", "--realtime=no"),
+                    *("--high-priority=no", "-L", protocol),
+                ],
+                env={**self._whole, **own},
+                stdout=target,
+                stderr=target,
+            )
+        limit = time.monotonic() + START_S
+        while not self.socket.exists():
+            if time.monotonic() > limit or self._process.poll() is not None:
+                raise TimeoutError(f"pulseaudio: {log.read_text()[-300:]}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Go, with all devices; whoever plays or records finds out."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(CALL_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(CALL_S)
+        self.socket.unlink(missing_ok=True)
 
     def plug(self, name: str, *, rate: int, channels: int, sample_format: str) -> None:
         """Connect a device. What it plays can be recorded, and heard by a microphone of that name.
@@ -77,7 +122,7 @@ class SoundServer:
             sample_format: "int16" or "float32".
         """
         kind = {"int16": "s16le", "float32": "float32le"}[sample_format]
-        self._modules[name] = self._pactl(
+        self._pactl(
             "load-module",
             "module-null-sink",
             f"sink_name={name}",
@@ -87,13 +132,14 @@ class SoundServer:
             "norewinds=1",  # else it takes sound in portions of two seconds
         )
 
-    def unplug(self, name: str) -> None:
-        """Pull it out."""
-        self._pactl("unload-module", self._modules.pop(name))
+    def microphone(self, name: str, device: str, of: "SoundServer | None" = None) -> None:
+        """Let ALSA have a microphone that hears what is said into a device, also of another server.
 
-    def microphone(self, name: str, device: str) -> None:
-        """Let ALSA have a microphone that hears what is said into a device."""
-        self._pcm(name, PCM.format(name=name, socket=self.socket, device=f"{device}.monitor"))
+        A server moves whoever uses a device that goes to another one; only with the whole server
+        is a device gone for good.
+        """
+        socket = (of or self).socket
+        self._pcm(name, PCM.format(name=name, socket=socket, device=f"{device}.monitor"))
 
     def speaker(self, name: str, device: str) -> None:
         """Let ALSA have a loudspeaker that plays into a device."""
@@ -144,6 +190,9 @@ class SoundServer:
 
     def _pcm(self, name: str, text: str) -> None:
         self._pcms[name] = text
+        self._configure()
+
+    def _configure(self) -> None:
         conf = Path(self.environment["ALSA_CONFIG_PATH"])
         conf.write_text(ALSA_CONF + "".join(self._pcms.values()))
 
@@ -194,7 +243,7 @@ def _await_bytes(path: Path) -> float:
 
 @contextmanager
 def sound_server(folder: Path) -> Iterator[SoundServer]:
-    """Run a server.
+    """Run a server while the block lasts.
 
     Args:
         folder: for all that it writes; its path must be short enough for a socket's name.
@@ -202,38 +251,11 @@ def sound_server(folder: Path) -> Iterator[SoundServer]:
     Raises:
         TimeoutError: it does not come up.
     """
-    socket, conf = folder / "pulse.sock", folder / "asound.conf"
-    conf.write_text(ALSA_CONF)
-    environment = {
-        "ALSA_CONFIG_PATH": str(conf),
-        "PULSE_COOKIE": str(folder / "cookie"),
-        "PULSE_RUNTIME_PATH": str(folder),
-        "PULSE_SERVER": f"unix:{socket}",
-    }
-    own = {"HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
-    with (folder / "pulse.log").open("w") as log:
-        process = subprocess.Popen(
-            [
-                *("pulseaudio", "-n", "--daemonize=no", "--exit-idle-time=-1", "--disable-shm"),
-                *("--use-pid-file=no", "--realtime=no", "--high-priority=no"),
-                *("-L", f"module-native-protocol-unix auth-anonymous=1 socket={socket}"),
-            ],
-            env={**os.environ, **environment, **own},
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            limit = time.monotonic() + START_S
-            while not socket.exists():
-                if time.monotonic() > limit or process.poll() is not None:
-                    raise TimeoutError(f"pulseaudio: {(folder / 'pulse.log').read_text()[-300:]}")
-                time.sleep(0.02)
-            yield SoundServer(folder, environment)
-        finally:
-            process.terminate()
-            try:
-                process.wait(CALL_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(CALL_S)
+    server = SoundServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()

@@ -5,8 +5,8 @@ from rich.text import Text
 
 from pipeline.commands.app import app, plainly, stdout
 from pipeline.errors import AudioError
-from stages.audio.device import portaudio
 from stages.audio.device.devices import NO_DEVICE, NO_DEVICE_REMEDY, Device, Side, channels_to_open
+from stages.audio.device.probe import find_devices
 
 
 @app.command("devices")
@@ -20,7 +20,7 @@ def devices_command() -> None:
 
     * `voxring talk --set audio.input=2 --set audio.output=headset`
     """
-    devices = portaudio.devices()
+    devices = find_devices()
     if not devices:
         raise AudioError(NO_DEVICE, NO_DEVICE_REMEDY)
     for side in Side:

@@ -1,5 +1,9 @@
 """The edge behind a microphone and a loudspeaker: one conversation at a time."""
 
+import logging
+import os
+import sys
+
 from pipeline.config import AudioConfig
 from pipeline.errors import AudioError
 from stages.audio.device.echo import Processor, WebRtc
@@ -23,6 +27,8 @@ class DeviceAudio(Stage):
     def load(self) -> None:
         """Find the devices and try them, so that a mistake is told before anything is said."""
         self.options = self.host.options(DeviceOptions)
+        if self.host.config.pipeline.log_level != "debug":
+            hush_libraries()
         devices = SoundDevices(self.config, self.options)
         devices.open()
         devices.close()
@@ -41,6 +47,21 @@ class DeviceAudio(Stage):
         devices = SoundDevices(self.config, self.options)
         self._session = DeviceSession(lane, self.host.now, self.config, devices, processor)
         return self._session
+
+
+def hush_libraries() -> None:
+    """Keep what ALSA and PortAudio print themselves out of a person's terminal.
+
+    They write to descriptor 2, also from their own threads; our own words then go to a copy of it.
+    """
+    own = os.fdopen(os.dup(2), "w", buffering=1)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    os.close(nothing)
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+            handler.setStream(own)
+    sys.stderr = own
 
 
 def processor(config: AudioConfig) -> Processor | None:

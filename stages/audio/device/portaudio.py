@@ -1,6 +1,5 @@
 """PortAudio through `sounddevice`: only what needs a device loads it."""
 
-import sys
 from typing import Any
 
 from pipeline.errors import AudioError, reason
@@ -32,12 +31,6 @@ def load() -> Any:
     if not sounddevice._initialized:  # its own word on it; there is no public one
         _guarded(sounddevice, sounddevice._initialize)
     return sounddevice
-
-
-def is_loaded() -> bool:
-    """Whether this program has PortAudio already, for us or for itself."""
-    module = sys.modules.get("sounddevice")
-    return module is not None and bool(module._initialized)
 
 
 def unload() -> None:

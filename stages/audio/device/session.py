@@ -77,6 +77,7 @@ class DeviceSession(Session):
         self._is_muted = False
         self._voice = _Voice()
         self._levels = Levels()
+        self._gone = "the sound device"
         self._retry_at = 0
         self._latency_ns = 0
         try:
@@ -149,9 +150,9 @@ class DeviceSession(Session):
         devices = self._devices
         if devices.is_open:
             if (side := devices.lost(now)) is not None:
-                what = devices.both if devices.is_one else devices.name(side)
+                self._gone = devices.both if devices.is_one else devices.name(side)
                 self._close_devices(now)
-                self._notify(f"{what} is gone; waiting for it", is_open=False)
+                self._notify(f"{self._gone} is gone; waiting for it", is_open=False)
                 self._retry_at = now + RETRY_NS
         elif now >= self._retry_at:
             self._try_again()
@@ -162,11 +163,11 @@ class DeviceSession(Session):
             self._open(look_again=True)
         except AudioError:
             return
-        self._notify(f"{self._devices.both} is back", is_open=True)
+        self._notify(f"{self._gone} is back", is_open=True)
 
     def _wait_for_devices(self, now: int) -> None:
         self._retry_at = now + RETRY_NS
-        self._notify("the sound devices cannot be opened; waiting for them", is_open=False)
+        self._notify(f"{self._gone} cannot be opened; waiting for it", is_open=False)
 
     def _close_devices(self, now: int) -> None:
         self._speaker.detach(now)

@@ -5,6 +5,7 @@ from pipeline.errors import AudioError
 from stages.audio.device import portaudio
 from stages.audio.device.devices import Device, Side, choose
 from stages.audio.device.options import DeviceOptions
+from stages.audio.device.probe import find_devices
 from stages.audio.device.stream import Stream, Way, can_be_one, way
 
 SILENT_NS = 500_000_000  # a device that calls for nothing for so long is gone
@@ -121,7 +122,7 @@ class SoundDevices:
         names = set(self._names.values())
         if len(names) == 1:
             return f"the sound device {names.pop()!r}"
-        return " or ".join(self.name(side) for side in Side)
+        return " and ".join(self.name(side) for side in Side)
 
     def close(self) -> None:
         """Let go of both."""
@@ -157,9 +158,4 @@ def check(config: AudioConfig) -> None:
     Raises:
         AudioError: they are not, with the list; or PortAudio is not installed.
     """
-    was_there = portaudio.is_loaded()
-    try:
-        chosen(config, portaudio.devices())
-    finally:
-        if not was_there and portaudio.is_loaded():  # this program does not play: the edge does
-            portaudio.unload()
+    chosen(config, find_devices())

@@ -59,9 +59,20 @@ async def until(lane: ClientLane, kind: type[Event]) -> Event:
     raise AssertionError("the lane was closed")
 
 
-async def ask(server: SoundServer, lane: ClientLane, room: str, speaker: str) -> tuple[bytes, str]:
-    """Say something; the answer, as it was heard, and what the timeline says of it."""
-    with server.record(speaker, RATE) as recording:
+async def ask(
+    server: SoundServer,
+    lane: ClientLane,
+    room: str,
+    speaker: str,
+    other: SoundServer | None = None,
+) -> tuple[bytes, Outcome]:
+    """Say something; the answer, as it was heard, and what the timeline says of it.
+
+    Args:
+        server: of the room.
+        other: of the loudspeaker, if it is another one.
+    """
+    with (other or server).record(speaker, RATE) as recording:
         voice = server.say(room, TONE, RATE)
         ended = await until(lane, TurnEnded)
         voice.wait(10)
@@ -101,27 +112,27 @@ def test_a_question_is_answered(
 @needs_server
 def test_a_microphone_that_is_pulled_out_and_put_back(server: SoundServer) -> None:
     kind = {"rate": 48_000, "channels": 1, "sample_format": "int16"}
-    server.plug("desk", **kind)
     server.plug("desk-speaker", **kind)
-    server.microphone("desk microphone", "desk")
     server.speaker("desk loudspeaker", "desk-speaker")
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
-            assert (await ask(server, lane, "desk", "desk-speaker"))[0] == REPLY.encode()
-            server.unplug("desk")
+            usb.stop()
             gone = await until(lane, DeviceNotice)
             assert gone == DeviceNotice(
                 "the microphone 'desk microphone' is gone; waiting for it", is_open=False
             )
             assert not lane.device.is_open
-            server.plug("desk", **kind)
+            usb.start()
+            usb.plug("desk", **kind)
             back = await until(lane, DeviceNotice)
-            assert isinstance(back, DeviceNotice)
-            assert back.is_open
-            assert (await ask(server, lane, "desk", "desk-speaker"))[0] == REPLY.encode()
+            assert back == DeviceNotice("the microphone 'desk microphone' is back", is_open=True)
+            assert (await ask(usb, lane, "desk", "desk-speaker", server))[0] == REPLY.encode()
 
-    run(work, on_device("desk microphone", "desk loudspeaker"))
+    with sound_server(server.folder / "usb") as usb:
+        usb.plug("desk", **kind)
+        server.microphone("desk microphone", "desk", of=usb)
+        run(work, on_device("desk microphone", "desk loudspeaker"))
 
 
 @needs_server
@@ -150,9 +161,10 @@ def test_the_devices_are_listed(server: SoundServer) -> None:
     assert "hall loudspeaker" in spoken
 
 
-def test_without_a_sound_card_the_message_says_so_in_one_line() -> None:
-    """Also where PortAudio is not installed; and soon."""
-    environment = {**os.environ, "ALSA_CONFIG_PATH": os.devnull, "NO_COLOR": "1"}
+@pytest.mark.parametrize("configuration", ["/usr/share/alsa/alsa.conf", os.devnull])
+def test_without_a_sound_card_the_message_says_so_in_one_line(configuration: str) -> None:
+    """Also where PortAudio is not installed, or aborts for want of a configuration; and soon."""
+    environment = {**os.environ, "ALSA_CONFIG_PATH": configuration, "NO_COLOR": "1"}
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "devices"],
