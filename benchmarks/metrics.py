@@ -480,6 +480,40 @@ TTS = Benchmark(
     ),
 )
 
+DEVICE = Benchmark(
+    "device",
+    "A microphone and a loudspeaker through PortAudio: which words arrive, and how soon?",
+    "questions",
+    (
+        Metric("question_words_wrong_share", "words of the questions that were not understood"),
+        Metric(
+            "answer_words_wrong_share",
+            "words of the answers that another Whisper does not hear in their recording",
+        ),
+        Metric("latency_p50_ms", "end of speech to first sound at -50 dBFS, both as recorded"),
+        Metric("latency_max_ms", "the longest"),
+        Metric("stamp_error_p50_ms", "first sound as recorded, later than the device's stamp"),
+        Metric("unanswered", "questions with another outcome than answered", Bar(0)),
+        Metric("xruns", "over- and underflows that the system told of"),
+    ),
+)
+
+DEVICE_LONG = Benchmark(
+    "device_long",
+    "Ten minutes through PortAudio: what does it cost, what does it lose?",
+    "questions",
+    (
+        Metric("listening_cpu_percent", "of one core, all programs, room tone", Bar(5)),
+        Metric("memory_growth_mib", "after the first question to the end, files aside", Bar(4)),
+        Metric("xruns", "over- and underflows that the system told of", Bar(0)),
+        Metric("lost_samples", "of the microphone that found no room", Bar(0)),
+        Metric("gaps", "inside answers"),
+        Metric("corrections", "of drift above 20 ms"),
+        Metric("questions", "in all"),
+        Metric("unanswered", "of these, with another outcome than answered", Bar(0)),
+    ),
+)
+
 DEVICE_ECHO = Benchmark(
     "device_echo",
     "Open speakers: does it interrupt itself, and can it be interrupted?",
@@ -503,6 +537,8 @@ BENCHMARKS = (
     IDLE,
     FIRST_AUDIO,
     TURNS,
+    DEVICE,
+    DEVICE_LONG,
     DEVICE_ECHO,
     ASR,
     ASR_LONG,

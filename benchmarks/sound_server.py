@@ -4,11 +4,13 @@ The real PortAudio plays through the real ALSA into it and hears from it, at the
 belongs to one folder, sees no other server and no user's settings, and ends with its block.
 """
 
+import math
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -163,19 +165,22 @@ class SoundServer:
     @contextmanager
     def record(self, device: str, rate: int) -> Iterator["Recording"]:
         """Record what a device plays, mono, while the block runs."""
-        path = self.folder / f"record-{time.monotonic_ns()}.raw"
-        recording = Recording(path, rate)
-        with path.open("wb") as target:
-            process = subprocess.Popen(
-                [*self._client("parec", f"{device}.monitor", rate)], stdout=target, env=self._whole
-            )
-            try:
-                recording.began = _await_bytes(path)
-                yield recording
-                time.sleep(LATENCY_MS / 1000)
-            finally:
-                process.send_signal(signal.SIGTERM)
-                process.wait(CALL_S)
+        process = subprocess.Popen(
+            self._client("parec", f"{device}.monitor", rate),
+            stdout=subprocess.PIPE,
+            env=self._whole,
+        )
+        recording = Recording(rate)
+        reader = threading.Thread(target=recording.read, args=(process,), daemon=True)
+        reader.start()
+        try:
+            if not recording.has_begun.wait(START_S):
+                raise TimeoutError(f"{device}: nothing was recorded within {START_S:g} s")
+            yield recording
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(CALL_S)
+            reader.join(CALL_S)
 
     def _client(self, program: str, device: str, rate: int) -> list[str]:
         return [
@@ -212,33 +217,37 @@ class SoundServer:
         return {**os.environ, **self.environment}
 
 
-@dataclass
 class Recording:
-    """What a device played.
+    """What a device plays.
 
     Attributes:
-        began: monotonic s of the first sample, to some 20 ms.
+        rate: samples per second.
+        has_begun: something was recorded.
+        began: monotonic s at which the first sample came, less what it had waited: the least that
+            any portion of the recording tells.
     """
 
-    path: Path
-    rate: int
-    began: float = 0.0
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.has_begun = threading.Event()
+        self.began = math.inf
+        self._data = bytearray()
 
     @property
     def samples(self) -> NDArray[np.int16]:
         """So far, int16 [n]."""
-        data = self.path.read_bytes()
+        data = bytes(self._data)
         return np.frombuffer(data[: len(data) // 2 * 2], "<i2")
 
-
-def _await_bytes(path: Path) -> float:
-    """Wait until something is written; when that was, less what was written."""
-    limit = time.monotonic() + START_S
-    while time.monotonic() < limit:
-        if path.stat().st_size:
-            return time.monotonic() - LATENCY_MS / 1000
-        time.sleep(0.002)
-    raise TimeoutError(f"nothing was recorded within {START_S:g} s")
+    def read(self, process: subprocess.Popen[bytes]) -> None:
+        """Take what a recorder writes, until it ends: the body of a thread."""
+        assert process.stdout
+        with process.stdout as stream:
+            while portion := os.read(stream.fileno(), 1 << 16):
+                now = time.monotonic()
+                self._data += portion
+                self.began = min(self.began, now - len(self._data) / 2 / self.rate)
+                self.has_begun.set()
 
 
 @contextmanager
