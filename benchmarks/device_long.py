@@ -36,6 +36,7 @@ SETTINGS = (
     f'audio.input="{MICROPHONE}"',
     f'audio.output="{LOUDSPEAKER}"',
     "llm.max_new_tokens=40",
+    "llm.context=512",  # full before the memory is first looked at: a conversation grows until then
 )
 SETTLE_S = 3.0
 
@@ -65,7 +66,7 @@ class Long:
 
     Attributes:
         first, last: percent of one core, by program, while the room is heard.
-        memory: MiB of each program after the first question; `later`: at the end.
+        memory: MiB of each program half-way; `later`: at the end.
         lost: samples of the microphone that found no room.
     """
 
@@ -146,9 +147,11 @@ async def converse(
     try:
         exchanges = [await ask(server, lane, questions[0], ROOM, SPEAKER)]
         progress(f"listening to the room, {plan.look_s:.0f} s")
-        memory = _memory(pids)
         first = await look(pids, plan.look_s)
+        memory: dict[str, float] = {}
         while time.monotonic() < end - plan.look_s - SETTLE_S:
+            if not memory and time.monotonic() > end - plan.seconds / 2:
+                memory = _memory(pids)
             said = questions[len(exchanges) % len(questions)]
             progress(f"question {len(exchanges) + 1}")
             exchanges.append(await ask(server, lane, said, ROOM, SPEAKER))

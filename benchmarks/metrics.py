@@ -504,7 +504,7 @@ DEVICE_LONG = Benchmark(
     "questions",
     (
         Metric("listening_cpu_percent", "of one core, all programs, room tone", Bar(5)),
-        Metric("memory_growth_mib", "after the first question to the end, files aside", Bar(4)),
+        Metric("memory_growth_mib", "of the second half of the time, files aside", Bar(4)),
         Metric("xruns", "over- and underflows that the system told of", Bar(0)),
         Metric("lost_samples", "of the microphone that found no room", Bar(0)),
         Metric("gaps", "inside answers"),

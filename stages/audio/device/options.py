@@ -17,7 +17,7 @@ class DeviceOptions(Frozen):
         sample_format: "": what its kind of interface works in.
     """
 
-    latency_ms: float = Field(25.0, gt=0, le=500)
+    latency_ms: float = Field(40.0, gt=0, le=500)
     rate: int = Field(0, ge=0, le=384_000)
     input_channels: int = Field(0, ge=0, le=64)
     output_channels: int = Field(0, ge=0, le=64)

@@ -27,6 +27,7 @@ from stages.topology import INPUT_BLOCK, INPUT_RATE
 BLOCK_NS = INPUT_BLOCK * SAMPLE_NS
 PLAYING_NS = 10_000_000  # between two steps while a voice is with the device
 SOON_NS = 4_000_000
+LATE_NS = 1_000_000  # by which a call may be late
 RETRY_NS = 1_000_000_000  # between two looks for a device that is gone
 TAIL_NS = 250_000_000  # in which a room is silent again
 JITTER_NS = 60_000_000  # of the microphone's times in a recording
@@ -80,6 +81,7 @@ class DeviceSession(Session):
         self._gone = "the sound device"
         self._retry_at = 0
         self._latency_ns = 0
+        self._call = 0, 0  # the last one of the microphone: monotonic ns, and its frames
         try:
             self._open()
         except AudioError:
@@ -177,6 +179,7 @@ class DeviceSession(Session):
         self._hearing = None
 
     def _notify(self, text: str, *, is_open: bool) -> None:
+        self._tell(self._now())  # whoever is told may look at once
         self.lane.caption(CaptionKind.DEVICE, position=int(is_open), text=text)
 
     def _follow_stream(self) -> None:
@@ -189,6 +192,7 @@ class DeviceSession(Session):
             for stamp in stream.stamps():
                 if stream is ends[0]:
                     hearing.stamp(stamp)
+                    self._call = stamp.at, stamp.frames
                 if stream is ends[1]:
                     hearing.played(self._speaker.take(stamp))
                     self._latency_ns = stamp.played_at - stamp.at
@@ -249,8 +253,16 @@ class DeviceSession(Session):
         """When the next block is whole; sooner while a voice is with the device."""
         if self._hearing is None:
             return min(self._retry_at, now + RETRY_NS)
-        wait = max(SOON_NS, self._hearing.missing * SAMPLE_NS)
-        return now + (min(wait, PLAYING_NS) if self._playout.is_playing else wait)
+        due = max(self._next_block(self._hearing), now + SOON_NS)
+        return min(due, now + PLAYING_NS) if self._playout.is_playing else due
+
+    def _next_block(self, hearing: Hearing) -> int:
+        """When the call comes that makes the next block whole."""
+        at, frames = self._call
+        rate = self._devices.stream(Side.INPUT)[1].format.rate
+        missing = -(-hearing.missing * rate // INPUT_RATE)
+        calls = max(1, -(-missing // frames)) if frames else 1
+        return at + calls * frames * 1_000_000_000 // rate + LATE_NS
 
 
 class _Voice:
