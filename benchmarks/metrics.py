@@ -510,11 +510,66 @@ TTS = Benchmark(
     ),
 )
 
+DEVICE = Benchmark(
+    "device",
+    "A microphone and a loudspeaker through PortAudio: which words arrive, and how soon?",
+    "questions",
+    (
+        Metric("question_words_wrong_share", "words of the questions that were not understood"),
+        Metric(
+            "answer_words_wrong_share",
+            "words of the answers that another Whisper does not hear in their recording",
+        ),
+        Metric("latency_p50_ms", "end of speech to first sound at -50 dBFS, both as recorded"),
+        Metric("latency_max_ms", "the longest"),
+        Metric("stamp_error_p50_ms", "first sound as recorded, later than the device's stamp"),
+        Metric("unanswered", "questions with another outcome than answered", Bar(0)),
+        Metric("xruns", "over- and underflows that the system told of"),
+    ),
+)
+
+DEVICE_LONG = Benchmark(
+    "device_long",
+    "Ten minutes through PortAudio: what does it cost, what does it lose?",
+    "questions",
+    (
+        Metric("listening_cpu_percent", "of one core, all programs, room tone", Bar(5)),
+        Metric("memory_growth_mib", "of the second half of the time, files aside", Bar(4)),
+        Metric("xruns", "over- and underflows that the system told of", Bar(0)),
+        Metric("lost_samples", "of the microphone that found no room", Bar(0)),
+        Metric("gaps", "inside answers"),
+        Metric("corrections", "of drift above 20 ms"),
+        Metric("questions", "in all"),
+        Metric("unanswered", "of these, with another outcome than answered", Bar(0)),
+    ),
+)
+
+DEVICE_ECHO = Benchmark(
+    "device_echo",
+    "Open speakers: does it interrupt itself, and can it be interrupted?",
+    "rooms: level and delay of the echo",
+    (
+        Metric("self_interruptions", "answers cut by their own echo, in all rooms", Bar(0)),
+        Metric("self_turns", "turns that nobody but the echo began", Bar(0)),
+        Metric("self_holds", "answers that their echo made pause, and that went on"),
+        Metric("echo_s", "seconds of answers in the microphone"),
+        Metric("erle_db", "echo return loss enhancement, the lowest of all rooms"),
+        Metric("barge_in_p50_ms", "a voice over an answer to the answer's last sample"),
+        Metric("barge_in_max_ms", "the longest", Bar(400)),
+        Metric("tries", "questions said over answers"),
+        Metric("tries_too_late", "of these, behind the end of the answer: not counted"),
+        Metric("tries_gone_on", "the answer was held, and went on before it was cut"),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     IDLE,
     FIRST_AUDIO,
     TURNS,
+    DEVICE,
+    DEVICE_LONG,
+    DEVICE_ECHO,
     ASR,
     ASR_LONG,
     ASR_SWEEP,

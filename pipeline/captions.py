@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pipeline.events import ClipEnded, Event, Fault, Idle, ReplyText, UserText
+from pipeline.events import ClipEnded, DeviceNotice, Event, Fault, Idle, ReplyText, UserText
 from pipeline.tokenizer import Vocabulary
 from stages.lane import is_newer
 from stages.messages import Caption, CaptionKind
@@ -66,6 +66,9 @@ class Captions:
                 return Fault(caption.turn, caption.payload.decode(errors="replace"))
             case CaptionKind.CLIP:
                 return ClipEnded(caption.payload.decode(errors="replace"))
+            case CaptionKind.DEVICE:
+                message = caption.payload.decode(errors="replace")
+                return DeviceNotice(message, is_open=bool(caption.position))
             case CaptionKind.IDLE:
                 return Idle(caption.turn)
             case CaptionKind.OUTCOME:

@@ -18,9 +18,11 @@ from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
 from pipeline.transcript_file import TranscriptFile
 from ringbuf import Lane, MessageTooLong
-from stages.messages import Caption, CaptionKind, Command, PlayOrder
+from stages.messages import Caption, CaptionKind, Command, DeviceState, Levels, PlayOrder
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
+
+COMMANDED = 'the edges "client" and "device"'
 
 
 class ClientLane:
@@ -36,6 +38,7 @@ class ClientLane:
     Attributes:
         edge: where this program is the edge; None where another is.
         transcript: where what was said is kept; None where it is not.
+        has_device: the edge is a sound device of this machine.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class ClientLane:
         self.lane = lane
         self.edge: LaneEdge | None = None
         self.transcript: TranscriptFile | None = None
+        self.has_device = False
         self._captions = Captions(vocabulary)
         self._finish = finish
         self._release = release
@@ -75,6 +79,21 @@ class ClientLane:
         """Clips that were ordered and have not ended."""
         return self._clips
 
+    @property
+    def levels(self) -> Levels:
+        """How loud both sides are, newest 50 ms (edge "device"; else silent)."""
+        return Levels.unpack(self.lane.get("levels"))
+
+    @property
+    def level_dbfs(self) -> float:
+        """The microphone's part of `levels`: 0 is full scale, -100 is silence."""
+        return self.levels.microphone
+
+    @property
+    def device(self) -> DeviceState:
+        """How the sound devices do (edge "device")."""
+        return DeviceState.unpack(self.lane.get("device"))
+
     def play(
         self, clip: Path, *, speech_end_s: float | None = None, out: Path | None = None
     ) -> None:
@@ -89,7 +108,7 @@ class ClientLane:
             AudioError: too many clips are waiting already, or this program is the edge.
             SessionError: the conversation is closed.
         """
-        if self.edge:
+        if self.edge or self.has_device:
             raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
         self._put("orders", order.pack(), "too many clips are waiting to be played")
@@ -107,31 +126,35 @@ class ClientLane:
             SessionError: the conversation is closed.
             StageError: a stage has died.
         """
-        edge = self._require_client("be fed")
+        edge = self._require_client("be fed", 'the edge "client"')
         if not isinstance(samples, np.ndarray) or samples.dtype != np.int16 or samples.ndim != 1:
             kind = getattr(samples, "dtype", type(samples).__name__)
             raise AudioError(f"expected int16 samples of one channel in NumPy, not {kind}")
         await edge.feed(samples)
 
     def command(self, command: Command) -> None:
-        """Commit or cancel the turn, mute or unmute the microphone (edge "client").
+        """Commit or cancel the turn, mute or unmute the microphone (edges "client" and "device").
 
-        It applies behind what was fed before.
+        It applies behind what was fed before, or what the device has heard by now.
 
         Raises:
-            AudioError: this pipeline's edge is not "client", or commands pile up.
+            AudioError: this pipeline's edge is another one, or commands pile up.
             SessionError: the conversation is closed.
         """
-        self._require_client("command").command(command)
+        if self.has_device:  # the rings of the edge have one writer: the edge, which passes it on
+            self._put("orders", command.pack(), "too many commands are waiting")
+        else:
+            self._require_client("command").command(command)
 
     def instruct(self, instructions: str) -> None:
-        """Replace the system prompt; before the first turn (edge "client").
+        """Replace the system prompt; before the first turn (edges "client" and "device").
 
         Raises:
-            AudioError: this pipeline's edge is not "client", or the text is too long.
+            AudioError: this pipeline's edge is another one, or the text is too long.
             SessionError: the conversation is closed.
         """
-        self._require_client("instruct")
+        if not self.has_device:
+            self._require_client("instruct")
         message = json.dumps({"instructions": instructions}).encode()
         self._put("settings", message, "earlier settings are still waiting")
 
@@ -234,11 +257,11 @@ class ClientLane:
         if not self._is_open:
             raise SessionError("this conversation is closed", "Open another one")
 
-    def _require_client(self, act: str) -> LaneEdge:
+    def _require_client(self, act: str, who: str = COMMANDED) -> LaneEdge:
         """What feeds this lane: only one program may write to the rings of the edge."""
         self._require_open()
         if self.edge is None:
-            raise AudioError(f'only the edge "client" can {act}', "Set audio.stage = 'client'")
+            raise AudioError(f"only {who} can {act}", "Set audio.stage = 'client'")
         return self.edge
 
     def _put(self, ring: str, message: bytes, trouble: str) -> None:

@@ -44,12 +44,25 @@ class AudioConfig(Section):
 
     Attributes:
         stage: "file" plays recorded clips and writes answers; "client": your own program is the
-            edge: `feed` is its microphone, `Sound` events are its loudspeaker.
+            edge: `feed` is its microphone, `Sound` events are its loudspeaker; "device": the
+            microphone and the loudspeaker of this machine, for one conversation at a time.
         record: a folder for a stereo WAV of each conversation; empty: none is kept.
+        input: microphone of the edge "device": its number in `voxring devices`, or part of its
+            name; empty: the system's default.
+        output: the same of its loudspeaker.
+        echo: "headphones": the microphone does not hear the loudspeaker; "cancel": it does, and
+            what it hears of it is taken out; "half-duplex": nothing is heard while it speaks.
+        noise_suppression: steady noise is taken out of the microphone (edge "device").
+        gain_control: a quiet or a loud voice is brought to the same level (edge "device").
     """
 
     stage: str = "file"
     record: str = ""
+    input: int | str = ""
+    output: int | str = ""
+    echo: Literal["headphones", "cancel", "half-duplex"] = "headphones"
+    noise_suppression: bool = False
+    gain_control: bool = False
 
 
 class TurnConfig(Section):

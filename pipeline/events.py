@@ -78,6 +78,19 @@ class ClipEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceNotice:
+    """A sound device has gone, or is back (edge "device" only).
+
+    Attributes:
+        message: one line, for people.
+        is_open: it is there.
+    """
+
+    message: str
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """A stage reported an error; the turn it hit ends as failed."""
 
@@ -85,4 +98,4 @@ class Fault:
     message: str
 
 
-Event = UserText | ReplyText | Sound | TurnEnded | Idle | ClipEnded | Fault
+Event = UserText | ReplyText | Sound | TurnEnded | Idle | ClipEnded | DeviceNotice | Fault

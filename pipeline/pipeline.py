@@ -23,6 +23,7 @@ from pipeline.tokenizer import vocabulary_for
 from pipeline.transcript import Transcript
 from pipeline.transcript_file import TranscriptFile
 from ringbuf import BellWatch, Lane
+from stages.audio.device.sound_devices import check as check_devices
 from stages.outcome import Outcome
 
 Progress = Callable[[str, str, float | None], None]
@@ -50,6 +51,7 @@ class Pipeline:
 
     Raises:
         OutputError: on entry, if a folder for transcripts or recordings cannot be written to.
+        AudioError: on entry, if the sound devices that are meant are not there.
         StageError: on entry, if a stage cannot start; later, from whatever waits, if one dies.
     """
 
@@ -65,6 +67,8 @@ class Pipeline:
 
     async def __aenter__(self) -> Self:
         self._check_folders()
+        if self.config.audio.stage == "device":
+            check_devices(self.config.audio)
         supervisor = self._supervisor = Supervisor(self.config, self._on_progress)
         try:
             await supervisor.start()
@@ -117,6 +121,7 @@ class Pipeline:
         self._collector.forget(shared.number)
         lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
         lane.transcript = self._transcript(shared)
+        lane.has_device = self.config.audio.stage == "device"
         self._lanes[shared.number] = lane
         if self._edge:
             lane.edge = self._edge.attach(

@@ -35,7 +35,7 @@ class AudioBlock(NamedTuple):
         rate: samples per second.
         position: how many of the answer's ids are voiced by the end of this block.
         lost: samples that the writer had to drop just before this block.
-        stamp: monotonic ns at which it was put.
+        stamp: monotonic ns at which it was put, or what its writer said.
     """
 
     samples: NDArray[np.int16]
@@ -79,6 +79,7 @@ class AudioRing(SlotRing):
         mark: Mark = Mark.NONE,
         position: int = 0,
         lost: int = 0,
+        stamp: int | None = None,
         timeout: float | None = None,
     ) -> bool:
         """Publish one block: its samples are copied once, into the slot.
@@ -88,6 +89,7 @@ class AudioRing(SlotRing):
             first: index of its first sample in the stream, int64.
             rate: samples per second.
             lost: samples that were dropped just before it.
+            stamp: monotonic ns that the reader is told; None: now.
             timeout: seconds to wait for room; None only tries.
 
         Returns:
@@ -109,8 +111,8 @@ class AudioRing(SlotRing):
             return False
         slot = self._core.write_slot
         self._samples[slot, :count] = samples
-        now = time.monotonic_ns()
-        self._slots.set(slot, first, count, rate, turn, answer, position, lost, mark, now)
+        at = time.monotonic_ns() if stamp is None else stamp
+        self._slots.set(slot, first, count, rate, turn, answer, position, lost, mark, at)
         self._core.publish(1)
         return True
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 import ringbuf
 from ringbuf import EventRecord, EventRing
 from stages.event import Event
-from stages.messages import Caption, CaptionKind, End, Played
+from stages.messages import Caption, CaptionKind, DeviceState, End, Levels, Played
 
 
 class Lane:
@@ -109,6 +109,24 @@ class Lane:
         self._lane.set("played", value.pack())
 
     @property
+    def levels(self) -> Levels:
+        """How loud both sides are."""
+        return Levels.unpack(self._lane.get("levels"))
+
+    @levels.setter
+    def levels(self, value: Levels) -> None:
+        self._lane.set("levels", value.pack())
+
+    @property
+    def device(self) -> DeviceState:
+        """How the sound device does."""
+        return DeviceState.unpack(self._lane.get("device"))
+
+    @device.setter
+    def device(self, value: DeviceState) -> None:
+        self._lane.set("device", value.pack())
+
+    @property
     def faults(self) -> int:
         """How many stages have died under this conversation."""
         return self._lane.get("faults")
@@ -163,7 +181,7 @@ class Lane:
 
         Args:
             ids: int32 [n], for HEARD and REPLY.
-            text: for ERROR and CLIP.
+            text: for ERROR, CLIP and DEVICE.
         """
         ring = self._lane.command(f"captions_{self.process}")
         most = ring.longest - Caption.HEADER

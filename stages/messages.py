@@ -25,6 +25,16 @@ class Command(IntEnum):
     LOCK = 5  # answers are not to be interrupted
     UNLOCK = 6
 
+    def pack(self) -> bytes:
+        """As a program asks it of the edge "device", through `orders`."""
+        return bytes((self,))
+
+    @classmethod
+    def unpack(cls, message: bytes) -> "Command":
+        """The inverse of `pack`. Raises ValueError on anything else."""
+        (number,) = message
+        return cls(number)
+
 
 @dataclass(frozen=True, slots=True)
 class CommandAt:
@@ -93,6 +103,64 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
+class Levels:
+    """How loud both sides are, in one control word; the edge "device" sets it 20 times a second.
+
+    microphone, loudspeaker: dBFS of the newest 50 ms, 0 to SILENT, to a hundredth.
+    """
+
+    SILENT: ClassVar[float] = -100.0
+    _STEPS: ClassVar[int] = 10_000
+
+    microphone: float = SILENT
+    loudspeaker: float = SILENT
+
+    def pack(self) -> int:
+        """As a 64-bit word: hundredths of a dB above SILENT, 16 bits each."""
+        microphone, loudspeaker = map(self._above, (self.microphone, self.loudspeaker))
+        return microphone << 16 | loudspeaker
+
+    @classmethod
+    def unpack(cls, word: int) -> Self:
+        """The inverse of `pack`."""
+        return cls(*(((word >> shift & 0xFFFF) - cls._STEPS) / 100 for shift in (16, 0)))
+
+    def _above(self, level: float) -> int:
+        return round(min(max(level, self.SILENT), 0.0) * 100) + self._STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """How a sound device does, in one control word; counts are of this conversation.
+
+    is_open: both devices are there and run.
+    xruns: times that the machine was too late for the device; below 2^24, then it stays.
+    corrections: silences in which drift above 20 ms was taken back; below 2^16, then it stays.
+    echo_loss_db: echo return loss enhancement of the canceller, 0 to 102.3; 0 without one.
+    latency_ms: from a sample's hand-over until it sounds, below 2^10.
+    """
+
+    is_open: bool = False
+    xruns: int = 0
+    corrections: int = 0
+    echo_loss_db: float = 0.0
+    latency_ms: int = 0
+
+    def pack(self) -> int:
+        """As a 64-bit word: xruns 24, corrections 16, tenths of a dB 10, latency 10, open 1."""
+        xruns, corrections = min(self.xruns, 0xFF_FFFF), min(self.corrections, 0xFFFF)
+        loss = min(max(round(self.echo_loss_db * 10), 0), 0x3FF)
+        latency = min(max(self.latency_ms, 0), 0x3FF)
+        return xruns << 37 | corrections << 21 | loss << 11 | latency << 1 | self.is_open
+
+    @classmethod
+    def unpack(cls, word: int) -> Self:
+        """The inverse of `pack`."""
+        counts = word >> 37 & 0xFF_FFFF, word >> 21 & 0xFFFF
+        return cls(bool(word & 1), *counts, (word >> 11 & 0x3FF) / 10, word >> 1 & 0x3FF)
+
+
+@dataclass(frozen=True, slots=True)
 class Words:
     """What `asr` tells `turn` of an utterance.
 
@@ -131,6 +199,7 @@ class CaptionKind(IntEnum):
     ERROR = 5  # payload: text
     CLIP = 6  # the clip has been played to its end, or payload says why not
     IDLE = 7  # nobody has said anything for long
+    DEVICE = 8  # a sound device; position: it is there (1) or gone (0); payload: text
 
 
 @dataclass(frozen=True, slots=True)

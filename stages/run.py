@@ -24,7 +24,10 @@ from stages.runner import Runner
 from stages.stage import Host, Stage
 
 BUILTIN = {
-    "audio": {"file": "stages.audio.file:FileAudio"},
+    "audio": {
+        "file": "stages.audio.file:FileAudio",
+        "device": "stages.audio.device.edge:DeviceAudio",
+    },
     "turn": {
         "silero": "stages.turn.silero:SileroTurn",
         "scripted": "stages.turn.scripted:ScriptedTurn",

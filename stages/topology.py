@@ -65,5 +65,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("reply_end", LLM),  # wakes nobody: for control, or whoever looks at a lane
             WordSpec("voice_end", TTS, (AUDIO,)),
             WordSpec("played", AUDIO, (TURN, LLM)),
+            WordSpec("levels", AUDIO),  # wakes nobody: whoever shows them looks when it draws
+            WordSpec("device", AUDIO),
         ),
     )

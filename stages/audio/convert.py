@@ -66,7 +66,7 @@ class Converter:
     def __init__(self, source: Format, rate: int = INPUT_RATE) -> None:
         self.source = source
         self._partial = b""
-        self._resampler = _resampler(source.rate, rate) if source.rate != rate else None
+        self._resampler = stream_resampler(source.rate, rate) if source.rate != rate else None
 
     def feed(self, data: bytes) -> NDArray[np.int16]:
         """Convert what is complete."""
@@ -140,7 +140,8 @@ def _decode_s24(data: bytes) -> NDArray[np.float32]:
     return (widened / 2.0**31).astype(np.float32)
 
 
-def _resampler(source: int, target: int) -> Any:
+def stream_resampler(source: int, target: int) -> Any:
+    """A resampler that keeps its state from chunk to chunk, float32 mono."""
     return _import_soxr().ResampleStream(source, target, 1, dtype="float32", quality="HQ")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from stages.audio.device.playout import Playout
 from stages.audio.playback import Fact, Gate, Happened, Playback, Span
 from stages.event import Event
 from stages.lane import Lane
@@ -24,6 +25,7 @@ class Loudspeaker:
         on_span: gets samples as they are played.
         on_end: gets the number of an answer that will sound no more; called before `played`
             says so, so that "final" means all is done.
+        playback: what decides; by default by the clock alone.
     """
 
     def __init__(
@@ -33,9 +35,10 @@ class Loudspeaker:
         on_start: Callable[[int], None] = lambda answer: None,
         on_span: Callable[[Span], None],
         on_end: Callable[[int], None] = lambda answer: None,
+        playback: Playback | Playout | None = None,
     ) -> None:
         self.lane = lane
-        self._playback = Playback(lane.answer)
+        self._playback = playback or Playback(lane.answer)
         self._on_start = on_start
         self._on_span = on_span
         self._on_end = on_end

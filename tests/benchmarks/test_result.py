@@ -35,6 +35,8 @@ COUNTS = {
     "heard_exact_share", "heard_tries", "heard_too_late", "backchannel_goes_on_share",
     "noise_goes_on_share", "murmurs", "false_cut_share", "missed_end_share",
     "false_cuts_elsewhere", "self_interruptions", "self_turns",
+    "question_words_wrong_share", "answer_words_wrong_share", "xruns", "lost_samples", "gaps",
+    "corrections", "questions", "self_holds", "erle_db",
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.captions import Captions
-from pipeline.events import ClipEnded, Fault, Idle, ReplyText, UserText
+from pipeline.events import ClipEnded, DeviceNotice, Fault, Idle, ReplyText, UserText
 from pipeline.tokenizer import ByteVocabulary
 from stages.messages import Caption, CaptionKind
 from stages.outcome import Outcome
@@ -128,6 +128,16 @@ def test_the_other_kinds() -> None:
         released=0,
     )
     assert told == [Fault(3, "llm: no"), ClipEnded(""), ClipEnded("clip.wav is empty"), Idle(3)]
+
+
+def test_a_device_that_has_gone_and_is_back() -> None:
+    gone = Caption(CaptionKind.DEVICE, position=0, payload=b"microphone is gone")
+    back = Caption(CaptionKind.DEVICE, position=1, payload=b"microphone is back")
+    told = captions().take([gone, back], released=0)
+    assert told == [
+        DeviceNotice("microphone is gone", is_open=False),
+        DeviceNotice("microphone is back", is_open=True),
+    ]
 
 
 def test_nothing_is_told_of_an_answer_that_may_not_be_heard_yet() -> None:

@@ -1,0 +1,1 @@
+"""The sound devices of this machine as an edge."""

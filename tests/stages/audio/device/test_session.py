@@ -1,0 +1,249 @@
+"""A conversation on a sound card in software: what is heard, when, and what is told of it."""
+
+import numpy as np
+import pytest
+
+from benchmarks.sound_card import RATE, Room
+from stages.event import Event
+from stages.messages import Caption, CaptionKind, Command, CommandAt, Levels, Played
+from stages.topology import INPUT_BLOCK
+from tests.stages.audio.device.desk import MS, Desk, open_desk
+
+DAC_MS = 20
+VOICE_RATE = 16_000
+
+
+def tone(seconds: float, rate: int = VOICE_RATE, hz: float = 440.0) -> np.ndarray:
+    times = np.arange(round(seconds * rate)) / rate
+    return np.round(8000 * np.sin(2 * np.pi * hz * times)).astype(np.int16)
+
+
+def events(desk: Desk) -> dict[Event, int]:
+    return {Event(record.event): record.at for record in desk.lane._events.take()}
+
+
+def first_loud(played: np.ndarray) -> int:
+    return int(np.flatnonzero(np.abs(played) > 0.01)[0])
+
+
+def test_the_microphone_arrives_whole_with_its_times() -> None:
+    said = tone(0.5)
+    with open_desk() as desk:
+        desk.run(200)
+        desk.card.room.say(said)
+        desk.run(1000)
+    heard = np.concatenate(desk.heard)
+    assert desk.firsts == list(range(0, len(heard), INPUT_BLOCK))
+    start = first_loud(heard / 32768)
+    assert abs(start - 0.2 * RATE) < 20
+    assert np.abs(heard[start + 100 : start + 7000]).max() == pytest.approx(8000, abs=60)
+    # A block's time is that of its end at the microphone, 10 ms before it was handed over.
+    for first, stamp in zip(desk.firsts, desk.stamps, strict=True):
+        sound = stamp - (first + INPUT_BLOCK) * 62_500
+        assert abs(sound - (desk.stamps[0] - INPUT_BLOCK * 62_500)) < MS
+
+
+@pytest.mark.parametrize("rate", [16_000, 22_050, 24_000])
+def test_an_answer_is_heard_to_its_end(rate: int) -> None:
+    answer = tone(1.0, rate)
+    with open_desk() as desk:
+        desk.run(300)
+        released = desk.now
+        desk.speak(1, answer, rate)
+        desk.session.step()
+        desk.run(1500)
+        assert desk.lane.played == Played(1, -(-len(answer) // 480), final=True)
+        at = events(desk)
+        loud = np.flatnonzero(np.abs(desk.played) > 0.01)
+        assert (loud[-1] - loud[0]) / RATE == pytest.approx(1.0, abs=0.003)
+        # It is sound as soon as the device asks again, and its stamps are told, not our clock.
+        assert at[Event.PLAY_START] - released <= (10 + DAC_MS) * MS
+        assert at[Event.PLAY_END] - at[Event.PLAY_START] == pytest.approx(1000 * MS, abs=MS)
+        began = desk.card.calls_at[loud[0] // 160] + DAC_MS * MS
+        assert at[Event.PLAY_START] == pytest.approx(began + loud[0] % 160 * 62_500, abs=2 * MS)
+        assert Event.UNDERRUN not in at
+
+
+def test_nothing_counts_as_heard_before_the_device_says_so() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, tone(1.0), VOICE_RATE, block=160)
+        desk.session.step()
+        start = desk.now
+        for _ in range(60):
+            desk.run(10)
+            position = desk.lane.played.position
+            sounded = (desk.now - start) / MS - DAC_MS
+            assert position <= max(0, sounded // 10)
+            assert position >= sounded // 10 - 3
+
+
+def test_a_stale_answer_is_silent_at_the_next_call() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, tone(2.0), VOICE_RATE, block=160)
+        desk.session.step()
+        desk.run(500)
+        calls = len(desk.card.log)
+        desk.turn.answer = 2
+        desk.session.step()
+        desk.run(100)
+        assert not np.concatenate(desk.card.log[calls:]).any()
+        played = desk.lane.played
+        assert (played.answer, played.final) == (1, True)
+        loud = np.flatnonzero(np.abs(desk.played) > 0.01)
+        assert abs(played.position * 160 - (loud[-1] - loud[0])) <= 160
+        at = events(desk)
+        assert at[Event.PLAY_END] - at[Event.PLAY_START] == pytest.approx(
+            (loud[-1] - loud[0]) * 62_500, abs=2 * MS
+        )
+
+
+def test_the_next_answer_begins_at_its_beginning() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, tone(2.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(500)
+        desk.speak(2, tone(0.3, hz=880.0), VOICE_RATE)
+        desk.session.step()
+        calls = len(desk.card.log)
+        desk.run(1000)
+        loud = np.flatnonzero(np.abs(np.concatenate(desk.card.log[calls:])) > 0.01)
+        assert (loud[-1] - loud[0]) / RATE == pytest.approx(0.3, abs=0.01)
+        assert desk.lane.played == Played(2, 10, final=True)
+
+
+def test_what_is_held_goes_on_where_it_was_silent() -> None:
+    answer = np.concatenate([np.full(160, 1000 + 10 * n, np.int16) for n in range(100)])
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, answer, VOICE_RATE, block=160)
+        desk.session.step()
+        desk.run(300)
+        desk.turn.hold = True
+        desk.session.step()
+        calls = len(desk.card.log)
+        desk.run(200)
+        assert not np.concatenate(desk.card.log[calls:]).any()
+        desk.turn.hold = False
+        desk.session.step()
+        desk.run(1500)
+        played = desk.played[desk.played != 0] * 32768
+        assert np.array_equal(np.round(played), answer)
+        assert desk.lane.played == Played(1, 100, final=True)
+        assert Event.UNDERRUN not in events(desk)
+
+
+def test_a_voice_that_comes_late_is_a_gap_in_the_timeline() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.turn.answer = desk.turn.released = 1
+        for part in range(2):
+            block = tone(0.03)
+            assert desk.tts.voice.put(block, first=0, rate=VOICE_RATE, answer=1, position=part + 1)
+            desk.session.step()
+            desk.run(330)
+        records = {r.event: r for r in desk.lane._events.take()}
+        gap = records[Event.UNDERRUN]
+        assert gap.value == pytest.approx(300 * MS, abs=12 * MS)
+
+
+def test_a_command_waits_for_the_sound_before_it() -> None:
+    with open_desk() as desk:
+        desk.run(505)
+        desk.order(Command.COMMIT)
+        desk.order(Command.CANCEL)
+        desk.session.step()
+        commands = [CommandAt.unpack(message) for message in desk.turn.commands.read()]
+    commit, cancel = commands
+    assert (commit.command, cancel.command) == (Command.COMMIT, Command.CANCEL)
+    assert commit.sample == pytest.approx(0.505 * RATE, abs=0.012 * RATE)
+    assert cancel.sample == 0
+
+
+def test_levels_follow_both_sides() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        assert desk.control.levels.loudspeaker == Levels.SILENT
+        assert -75 < desk.control.levels.microphone < -65
+        desk.card.room.say(tone(0.5))
+        desk.speak(1, tone(0.5), VOICE_RATE)
+        desk.session.step()
+        desk.run(300)
+        assert desk.control.levels.microphone == pytest.approx(-15.3, abs=0.5)
+        assert desk.control.levels.loudspeaker == pytest.approx(-15.3, abs=0.5)
+        desk.run(700)
+        assert desk.control.levels.loudspeaker == Levels.SILENT
+
+
+def test_a_device_that_goes_is_told_and_its_return_goes_on() -> None:
+    answer = np.concatenate([np.full(160, 1000 + 10 * n, np.int16) for n in range(100)])
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, answer, VOICE_RATE, block=160)
+        desk.session.step()
+        desk.run(300)
+        desk.card.is_active = False  # pulled out
+        desk.run(200)
+        assert not desk.control.device.is_open
+        before = desk.firsts[-1]
+        desk.run(4000)
+        assert desk.control.device.is_open
+        captions = [Caption.unpack(m) for m in desk.control._lane.command("captions_audio").read()]
+        told = [(c.position, c.payload.decode()) for c in captions if c.kind is CaptionKind.DEVICE]
+        assert told == [
+            (0, "the sound card is gone; waiting for it"),
+            (1, "the sound card is back"),
+        ]
+        # The time without a microphone is missing from the count, not squeezed out of it.
+        jump = max(np.diff(desk.firsts))
+        assert jump > 0.9 * RATE
+        assert desk.firsts[-1] - before == pytest.approx(4.2 * RATE, abs=0.1 * RATE)
+        # What the listener has not heard is heard now.
+        assert desk.lane.played == Played(1, 100, final=True)
+        played = np.round(desk.played[desk.played != 0] * 32768)
+        assert np.array_equal(np.unique(played), np.unique(answer))
+
+
+@pytest.mark.parametrize("ppm", [-400.0, 400.0])
+def test_drift_is_taken_back_in_silence(ppm: float) -> None:
+    with open_desk(ppm=ppm) as desk:
+        desk.run(120_000)
+        count = desk.firsts[-1] + INPUT_BLOCK
+        off = (desk.stamps[-1] - desk.stamps[0]) / 62_500 - (count - INPUT_BLOCK)
+        assert abs(off) < 0.025 * RATE  # without it, 48 ms
+        assert desk.control.device.corrections >= 1
+        assert set(np.diff(desk.firsts)) == {INPUT_BLOCK}
+
+
+def test_drift_waits_while_somebody_speaks() -> None:
+    with open_desk(ppm=-400.0) as desk:
+        desk.run(3000)
+        desk.card.room.say(np.tile(tone(1.0), 80))
+        desk.run(77_000)
+        assert desk.control.device.corrections == 0
+        desk.run(6_000)
+        assert desk.control.device.corrections == 1
+
+
+def test_half_duplex_hears_nothing_while_it_speaks() -> None:
+    room = Room(echo_db=-10.0, delay_s=0.04)
+    with open_desk(room, echo="half-duplex") as desk:
+        desk.run(500)
+        desk.speak(1, tone(1.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(2500)
+        heard = np.concatenate(desk.heard).astype(float)
+        loudest = np.abs(heard).max()
+        assert loudest < 60  # the room's tone, not the echo of 8000 at -10 dB
+        assert np.abs(heard[-RATE:]).max() > 5  # heard again
+
+
+def test_headphones_hear_all_the_time() -> None:
+    with open_desk(Room(echo_db=-10.0, delay_s=0.04)) as desk:
+        desk.run(500)
+        desk.speak(1, tone(1.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(1500)
+        assert np.abs(np.concatenate(desk.heard).astype(float)).max() > 1000
