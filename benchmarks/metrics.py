@@ -99,6 +99,39 @@ RING = Benchmark(
     ),
 )
 
+OVERHEAD = Benchmark(
+    "overhead",
+    "What does the framework itself cost, and what do its rings buy?",
+    "turns of one lane on our rings",
+    (
+        Metric(
+            "end_to_first_block_p50_ms",
+            "soft end on `speech` to the first block taken from `voice`, five programs, one lane",
+            Bar(3),
+        ),
+        Metric("end_to_first_block_p99_ms", "the same, 99th percentile", Bar(15)),
+        Metric("mpqueue_p50_ms", "the same stages with a multiprocessing.Queue into each program"),
+        Metric("mpqueue_p99_ms", "the same, 99th percentile"),
+        Metric("asyncio_p50_ms", "the same stages as tasks of one program: nobody is woken"),
+        Metric("asyncio_p99_ms", "the same, 99th percentile"),
+        Metric("mpqueue_ratio_p50", "end_to_first_block_p50_ms / mpqueue_p50_ms", Bar(1)),
+        Metric("mpqueue_ratio_p99", "the same of the 99th percentiles", Bar(1)),
+        Metric("busy_p50_ms", "on our rings, 4 lanes, 50 ms of work in each stage on each turn"),
+        Metric("busy_p99_ms", "the same, 99th percentile"),
+        Metric("busy_mpqueue_p99_ms", "the same with multiprocessing.Queue"),
+        Metric("busy_asyncio_p50_ms", "the same as one asyncio program"),
+        Metric("busy_asyncio_p99_ms", "the same, 99th percentile"),
+        Metric("busy_ratio_p99", "busy_p99_ms / busy_asyncio_p99_ms", Bar(1)),
+        Metric("transit_p50_ms", "a message put until its reader takes it, by graph and arrow"),
+        Metric("stage_p50_ms", "a message taken until the next one is put, by graph and stage"),
+        Metric("lanes_p50_ms", "soft end to first block, by graph and number of lanes"),
+        Metric("lanes_p99_ms", "the same, 99th percentile"),
+        Metric("cpu_percent", "of one core, all programs, while so many lanes converse"),
+        Metric("unanswered", "turns without an answer, all parts", Bar(0)),
+        Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
+    ),
+)
+
 IDLE = Benchmark(
     "idle",
     "What do the programs cost while nobody speaks?",
@@ -512,6 +545,7 @@ TTS = Benchmark(
 
 BENCHMARKS = (
     RING,
+    OVERHEAD,
     IDLE,
     FIRST_AUDIO,
     TURNS,
