@@ -255,9 +255,7 @@ def figures(
         "busy_mpqueue_p99_ms": percentile(worked["mpqueue"], 99),
         "busy_asyncio_p50_ms": median(worked["asyncio"]),
         "busy_asyncio_p99_ms": percentile(worked["asyncio"], 99),
-        "busy_ratio_p99": ratio(
-            percentile(worked["ring"], 99), percentile(worked["asyncio"], 99)
-        ),
+        "busy_ratio_p99": ratio(percentile(worked["ring"], 99), percentile(worked["asyncio"], 99)),
     }
     for kind, graph in found[1].items():
         for hop, name in enumerate(HOPS):

@@ -115,9 +115,7 @@ async def take_round(
         )
     )
     later, ended = usage.take(programs), time.monotonic()
-    cpu_ns = sum(
-        later.programs[name].cpu_ns - earlier.programs[name].cpu_ns for name in programs
-    )
+    cpu_ns = sum(later.programs[name].cpu_ns - earlier.programs[name].cpu_ns for name in programs)
     return {
         "samples": samples(overhead_stages.read(notes)),
         "turns": order["turns"] * order["lanes"],

@@ -144,17 +144,13 @@ class AudioQueue(QueueRing[AudioBlock]):
 class TokenQueue(QueueRing[TokenRun]):
     """Ids."""
 
-    def put(
-        self, id: int, *, position: int, turn: int, answer: int, kind: Kind = Kind.ID
-    ) -> bool:
+    def put(self, id: int, *, position: int, turn: int, answer: int, kind: Kind = Kind.ID) -> bool:
         """Send one id."""
         ids = np.array([id], np.int32)
         self._put(TokenRun(ids, position, turn, answer, kind, monotonic_ns()))
         return True
 
-    def put_run(
-        self, ids: NDArray[np.int32], *, position: int, turn: int, answer: int
-    ) -> int:
+    def put_run(self, ids: NDArray[np.int32], *, position: int, turn: int, answer: int) -> int:
         """Send ids at consecutive positions."""
         self._put(TokenRun(ids, position, turn, answer, Kind.ID, monotonic_ns()))
         return len(ids)
