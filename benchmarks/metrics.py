@@ -122,12 +122,22 @@ OVERHEAD = Benchmark(
         Metric("busy_asyncio_p50_ms", "the same as one asyncio program"),
         Metric("busy_asyncio_p99_ms", "the same, 99th percentile"),
         Metric("busy_ratio_p99", "busy_p99_ms / busy_asyncio_p99_ms", Bar(1)),
-        Metric("transit_p50_ms", "a message put until its reader takes it, by graph and arrow"),
-        Metric("stage_p50_ms", "a message taken until the next one is put, by graph and stage"),
-        Metric("lanes_p50_ms", "soft end to first block, by graph and number of lanes"),
+        Metric(
+            "transit_p50_ms",
+            "on our rings, one lane: messages put until their reader takes them, all four arrows "
+            "(and each arrow of each graph)",
+        ),
+        Metric(
+            "stage_p50_ms",
+            "the rest: messages taken until the next is put (and each stage of each graph)",
+        ),
+        Metric(
+            "lanes_p50_ms",
+            "on our rings, 64 lanes that talk as people do (and each graph at each number)",
+        ),
         Metric("lanes_p99_ms", "the same, 99th percentile"),
-        Metric("cpu_percent", "of one core, all programs, while so many lanes converse"),
-        Metric("unanswered", "turns without an answer, all parts", Bar(0)),
+        Metric("cpu_percent", "of one core, all programs with the client's, likewise"),
+        Metric("unanswered", "turns without an answer, all parts (and of the others)", Bar(0)),
         Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
     ),
 )

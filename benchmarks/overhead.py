@@ -87,9 +87,17 @@ class Found:
         """Soft end to first block."""
         return [(hops[-1][1] - hops[0][0]) / 1e6 for hops in self.samples]
 
-    def transit_ms(self, hop: int) -> list[float]:
+    def hop_ms(self, hop: int) -> list[float]:
         """From a message being put until it was taken."""
         return [(hops[hop][1] - hops[hop][0]) / 1e6 for hops in self.samples]
+
+    def transit_ms(self) -> list[float]:
+        """The same of all four messages together."""
+        return [sum(taken - put for put, taken in hops) / 1e6 for hops in self.samples]
+
+    def stages_ms(self) -> list[float]:
+        """What is left of the whole: the work of the three stages between."""
+        return [a - b for a, b in zip(self.whole_ms(), self.transit_ms(), strict=True)]
 
     def stage_ms(self, hop: int) -> list[float]:
         """From a message being taken until the one that it caused was put."""
@@ -257,14 +265,22 @@ def figures(
         "busy_asyncio_p99_ms": percentile(worked["asyncio"], 99),
         "busy_ratio_p99": ratio(percentile(worked["ring"], 99), percentile(worked["asyncio"], 99)),
     }
-    for kind, graph in found[1].items():
+    ring_one, last = found[1]["ring"], max(found)
+    values |= {
+        "transit_p50_ms": median(ring_one.transit_ms()),
+        "stage_p50_ms": median(ring_one.stages_ms()),
+        "lanes_p50_ms": median(found[last]["ring"].whole_ms()),
+        "lanes_p99_ms": percentile(found[last]["ring"].whole_ms(), 99),
+        "cpu_percent": found[last]["ring"].cpu_percent,
+    }
+    for kind in GRAPHS:
         for hop, name in enumerate(HOPS):
-            values[f"transit_p50_ms.{kind}-{name}"] = median(graph.transit_ms(hop))
+            values[f"transit_p50_ms.{kind}-{name}"] = median(found[1][kind].hop_ms(hop))
         for stage, hop in STAGES_BETWEEN.items():
-            values[f"stage_p50_ms.{kind}-{stage}"] = median(graph.stage_ms(hop))
+            values[f"stage_p50_ms.{kind}-{stage}"] = median(found[1][kind].stage_ms(hop))
     for lanes, by_kind in found.items():
-        for kind, graph in by_kind.items():
-            part = f"{kind}-{lanes}"
+        for kind in GRAPHS:
+            part, graph = f"{kind}-{lanes}", by_kind[kind]
             values[f"lanes_p50_ms.{part}"] = median(graph.whole_ms())
             values[f"lanes_p99_ms.{part}"] = percentile(graph.whole_ms(), 99)
             values[f"cpu_percent.{part}"] = graph.cpu_percent
@@ -272,7 +288,6 @@ def figures(
     for kind in GRAPHS:
         lost = sum(by_kind[kind].unanswered for by_kind in everything)
         values["unanswered" if kind == "ring" else f"unanswered.{kind}"] = lost
-    last = max(found)
     values["recoveries"] = found[last]["ring"].recoveries + busy["ring"].recoveries
     return values
 

@@ -97,7 +97,7 @@ class NotedTurn(ScriptedTurn):
         session = super().open(lane)
         seconds = float(os.environ.get(WORK_MS, "0")) / 1000
 
-        def marks(marks: tuple[Mark, ...], at: int) -> None:
+        def marks(marks: tuple[Mark, ...], _: int) -> None:
             if Mark.SOFT_END in marks:
                 work(seconds)
 

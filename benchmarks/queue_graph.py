@@ -112,7 +112,7 @@ def make_runner(stage: str, config: Config, arena: QueueArena) -> Runner:
     host = Host(config, section, time.monotonic_ns, lambda text, fraction: None)
     made = find_stage(stage, section.stage)(host)
     made.load()
-    return Runner(made, cast(Any, arena), time.monotonic_ns)
+    return Runner(made, cast("Any", arena), time.monotonic_ns)
 
 
 def run_stage(stage: str, text: str, inboxes: "dict[str, ProcessQueue[Message]]") -> None:
@@ -156,7 +156,7 @@ class QueuePipeline(Pipeline):
     async def __aenter__(self) -> Self:
         layout = topology(self.config.pipeline.lanes, self.config.llm.context)
         self._arena = QueueArena(layout, CONTROL, self._send)
-        supervisor = cast(Supervisor, QueueSupervisor(self.config, self._arena))
+        supervisor = cast("Supervisor", QueueSupervisor(self.config, self._arena))
         self._supervisor = supervisor
         self._vocabulary = vocabulary_for(self.config, lambda text, fraction: None)
         self._sessions = Sessions(supervisor)
