@@ -14,6 +14,7 @@ disk        full, for transcripts, recordings and logs
 
 import argparse
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -263,7 +264,8 @@ def is_gone(pid: int) -> bool:
 
 
 def count_descriptors() -> int:
-    """Open in this program."""
+    """Open in this program, but for those of what is garbage."""
+    gc.collect()
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
