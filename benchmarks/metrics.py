@@ -553,6 +553,41 @@ TTS = Benchmark(
     ),
 )
 
+
+def _growth(part: str, over: str, latency: str) -> tuple[Metric, ...]:
+    """What must not grow in one part of a soak, and how surely it does."""
+    quantities = (
+        ("memory_mib", "memory of all programs, files aside, MiB", Bar(16)),
+        ("descriptors", "open descriptors of all programs", Bar(0.5)),
+        ("latency_ms", latency, Bar(20)),
+    )
+    metrics = [
+        Metric(f"{part}_latency_p50_ms", latency),
+        Metric(f"{part}_memory_p50_mib", "memory of all programs, files aside"),
+    ]
+    for name, what, bar in quantities:
+        metrics += [
+            Metric(f"{part}_{name}", f"growth of {what}, over {over} (and its 95 % interval)"),
+            Metric(f"{part}_sure_{name}", "of that, what is sure: the interval's lower end", bar),
+        ]
+    return tuple(metrics)
+
+
+SOAK = Benchmark(
+    "soak",
+    "Does anything grow in a thousand conversations, or in half an hour of speech?",
+    "conversations",
+    (
+        *_growth("talk", "the conversations", "first-audio latency"),
+        *_growth("speech", "the speech", "soft end to the last id of a turn"),
+        Metric("speech_turns", "turns in the speech without a pause"),
+        Metric("unanswered", "conversations whose question was not answered", Bar(0)),
+        Metric("failed", "turns that failed or timed out", Bar(0)),
+        Metric("restarts", "of stages", Bar(0)),
+        Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     OVERHEAD,
@@ -571,4 +606,5 @@ BENCHMARKS = (
     LLM_NARROW,
     LLM_NEIGHBOUR,
     TTS,
+    SOAK,
 )

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.commands import config, models, replay, top  # noqa: F401 - each adds its command
+from pipeline.commands import bench, config, models, replay, top  # noqa: F401 - each adds its command
 from pipeline.commands.app import MISTAKE, app, ask_for_command, complain, plainly, stdout
 from pipeline.doctor import doctor
 from pipeline.version import VERSION
