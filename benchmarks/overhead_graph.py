@@ -21,6 +21,7 @@ import numpy as np
 import soundfile
 
 from benchmarks import overhead_stages, usage
+from benchmarks.command import FAILED, INTERRUPTED
 from benchmarks.overhead_stages import FOLDER, HOPS, WORK_MS
 from benchmarks.queue_graph import PIPELINES, pids, recoveries
 from pipeline.config import Config, builtin_configs, load_config
@@ -66,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             asyncio.run(serve(options.graph, settings(options.lanes), notes, clip))
         except VoxringError as error:
             sys.stderr.write(f"error: {error}\n")
-            return 1
+            return FAILED
+        except KeyboardInterrupt:  # whoever started this tells of it
+            return INTERRUPTED
     return 0
 
 

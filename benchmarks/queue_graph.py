@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import queue
+import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from multiprocessing.queues import Queue as ProcessQueue
@@ -20,7 +21,7 @@ from pipeline.pipeline import Pipeline
 from pipeline.sessions import Sessions
 from pipeline.supervisor import Supervisor
 from pipeline.tokenizer import vocabulary_for
-from ringbuf import Layout
+from ringbuf import Layout, die_with_parent
 from stages.run import find_stage
 from stages.runner import Runner
 from stages.stage import Host
@@ -117,6 +118,8 @@ def make_runner(stage: str, config: Config, arena: QueueArena) -> Runner:
 
 def run_stage(stage: str, text: str, inboxes: "dict[str, ProcessQueue[Message]]") -> None:
     """The program of one stage."""
+    die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client, which ends us
     config = validate(Config, json.loads(text), "the parent")
     layout = topology(config.pipeline.lanes, config.llm.context)
     arena = QueueArena(layout, stage, lambda reader, message: inboxes[reader].put(message))
