@@ -1,17 +1,26 @@
-"""Kills and stops every stage in every phase of a turn, and tells what became of it.
+"""Does every harm to a running pipeline that we know of, and tells what became of it.
 
-python -m benchmarks.drill            all stages, all phases (about six minutes)
-python -m benchmarks.drill --quick    one signal, two phases
+Each case is a pipeline of its own: a conversation is brought to a phase of its first turn, the
+fault comes, and then this conversation and another one ask once more. A case is good if the turn
+that was hit ended as it must, both next turns were answered, and nothing was left behind.
+
+kill -9     each stage, in each phase
+stop        each stage hangs for good, and is replaced
+slow        each stage, and the client's own program, stands still for a moment
+full ring   nobody reads the microphone, the ids, the sound
+clock       the wall clock jumps an hour ahead, and back
+disk        full, for transcripts, recordings and logs
 """
 
 import argparse
 import asyncio
+import gc
 import os
-import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,44 +29,81 @@ import soundfile
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import wall_clock
+from benchmarks.drill_faults import (
+    CLOCK,
+    HANG_S,
+    IDLE,
+    KINDS,
+    NONE,
+    PREPARING,
+    SPEAKING,
+    Kind,
+    Scene,
+    nothing,
+)
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config, builtin_configs, load_config
-from pipeline.events import Event, TurnEnded, UserText
+from pipeline.errors import VoxringError
+from pipeline.events import TurnEnded, UserText
 from pipeline.pipeline import Pipeline
 from stages.messages import Played
 from stages.outcome import Outcome
-from stages.topology import INPUT_RATE, STAGES
+from stages.topology import INPUT_RATE
 
-PHASES = ("idle", "speaking", "preparing", "answering")
-SIGNALS = {"kill -9": signal.SIGKILL, "stop": signal.SIGSTOP}
+ROOT = Path(__file__).parents[1]
 BACK_S = 10.0
-CASE_S = 40.0
-HANG_S = 1.5
+CASE_S = 60.0
 PAUSE_S = 0.3
+GONE_S = 2.0  # for programs to be gone after the pipeline has ended
 REPLY = "All work and no play makes a dull voice, they say. "
+QUICK_PHASES = (IDLE, PREPARING)
+SKIPPED = "skipped"
+WIDTH = 110  # of the table, wherever it goes
 
 
 @dataclass(frozen=True)
 class Case:
-    """What was done, and what became of it."""
+    """What was done, and what became of it.
 
-    stage: str
+    Attributes:
+        turn: how the turn that was hit ended, and `expected`; "-": there was none.
+        following: how the next turns of this and of another conversation ended.
+        trouble: what else is wrong; "": nothing.
+    """
+
+    does: str
+    target: str
     phase: str
-    signal: str
-    turn: str
-    ended_s: float | None
-    back_s: float
-    following: str
+    expected: str
+    turn: str = NONE
+    ended_s: float | None = None
+    back_s: float | None = None
+    following: tuple[str, ...] = ()
+    trouble: str = ""
 
     @property
     def good(self) -> bool:
-        """The turn that was hit, if any, ended as failed; the stage was back; the next worked."""
-        expected = "-" if self.phase == "idle" else Outcome.FAILED.label
+        """All is as it must be."""
+        answered = Outcome.ANSWERED.label
         return (
-            self.turn == expected
-            and self.back_s <= BACK_S
-            and self.following == Outcome.ANSWERED.label
+            not self.trouble
+            and self.turn == self.expected
+            and (self.back_s or 0.0) <= BACK_S
+            and set(self.following) == {answered}
         )
+
+    @property
+    def is_skipped(self) -> bool:
+        """This machine cannot do it."""
+        return self.trouble.startswith(SKIPPED)
+
+    @property
+    def verdict(self) -> str:
+        """For people."""
+        if self.is_skipped:
+            return f"[yellow]{self.trouble}[/yellow]"
+        return "good" if self.good else f"[red]WRONG[/red] {self.trouble}".rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,22 +111,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.drill",
         description=__doc__,
+        epilog="example: python -m benchmarks.drill --only clock disk",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--quick", action="store_true", help="one signal, two phases")
-    quick = parser.parse_args(arguments).quick
-    phases = PHASES[::2] if quick else PHASES
-    names = list(SIGNALS)[:1] if quick else list(SIGNALS)
+    parser.add_argument("--quick", action="store_true", help="at most two phases of each")
+    parser.add_argument("--only", nargs="+", choices=KINDS, metavar="FAULT", default=list(KINDS))
+    options = parser.parse_args(arguments)
+    if CLOCK in options.only and not wall_clock.is_ours():
+        return with_clock(sys.argv[1:] if arguments is None else arguments)
     with TemporaryDirectory() as folder:
         clip = write_clip(Path(folder) / "clip.wav")
-        cases = [
-            asyncio.run(drill(stage, phase, name, clip))
-            for name in names
-            for stage in STAGES
-            for phase in phases
-        ]
-    Console().print(render(cases))
-    return 0 if all(case.good for case in cases) else 1
+        cases = []
+        for kind, target, phase in plan(options.only, quick=options.quick):
+            sys.stderr.write(f"drill: {kind.does}, {target}, {phase}\n")
+            cases.append(run_case(kind, target, phase, clip))
+    console = Console()
+    console.width = max(console.width, WIDTH)
+    console.print(render(cases))
+    wrong = [case for case in cases if not (case.good or case.is_skipped)]
+    return 1 if wrong else 0
+
+
+def with_clock(arguments: Sequence[str]) -> int:
+    """The drill in a program whose wall clock can be set; its exit code."""
+    with TemporaryDirectory() as folder:
+        try:
+            environment = wall_clock.build(Path(folder))
+        except RuntimeError as error:
+            sys.stderr.write(f"drill: {error}: the wall clock will not jump\n")
+            environment = {wall_clock.FILE: ""}
+        command = [sys.executable, "-m", "benchmarks.drill", *arguments]
+        return subprocess.run(command, env={**os.environ, **environment}, cwd=ROOT).returncode
+
+
+def plan(names: Iterable[str], *, quick: bool) -> Iterator[tuple[Kind, str, str]]:
+    """Fault, target and phase of every case."""
+    for name in names:
+        for kind in KINDS[name]:
+            for target in kind.targets:
+                for phase in kind.phases:
+                    if not quick or len(kind.phases) == 1 or phase in QUICK_PHASES:
+                        yield kind, target, phase
 
 
 def write_clip(path: Path) -> Path:
@@ -90,7 +161,7 @@ def write_clip(path: Path) -> Path:
     return path
 
 
-def settings() -> Config:
+def settings(kind: Kind, folder: Path) -> Config:
     """Scripted stages; the user speaks while the clip is loud."""
     return load_config(
         builtin_configs()["scripted"],
@@ -99,86 +170,119 @@ def settings() -> Config:
             "tts.options={tone_ms = 40}",
             "llm.max_new_tokens=60",
             f"pipeline.hang_timeout_s={HANG_S}",
+            *(setting.replace("{folder}", str(folder)) for setting in kind.settings),
         ],
     )
 
 
-async def drill(stage: str, phase: str, name: str, clip: Path) -> Case:
-    """One case, in a pipeline of its own."""
-    sys.stderr.write(f"drill: {name} {stage} while {phase}\n")
+def run_case(kind: Kind, target: str, phase: str, clip: Path) -> Case:
+    """One case; whatever goes wrong is its trouble."""
+    expected = NONE if phase == IDLE else kind.turn
+    case = Case(kind.does, target, phase, expected)
+    if kind in KINDS[CLOCK] and not wall_clock.can_jump():
+        return replace(case, trouble=f"{SKIPPED}: no C compiler")
+    descriptors = count_descriptors()
+    seen: set[int] = set()
+    with TemporaryDirectory() as folder, kind.around():
+        try:
+            case = asyncio.run(drill(kind, case, clip, Path(folder), seen))
+        except TimeoutError:
+            case = replace(case, trouble=f"hung: not done after {CASE_S:.0f} s")
+        except VoxringError as error:
+            case = replace(case, trouble=str(error))
+    left = [pid for pid in seen if not is_gone(pid)]
+    if left:
+        return replace(case, trouble=f"{case.trouble} programs left: {left}".strip())
+    if (extra := count_descriptors() - descriptors) > 0:
+        return replace(case, trouble=f"{case.trouble} {extra} descriptors left".strip())
+    return case
+
+
+async def drill(kind: Kind, case: Case, clip: Path, folder: Path, seen: set[int]) -> Case:
+    """One case, in a pipeline of its own; fills `seen` with the programs that there were."""
     async with (
         asyncio.timeout(CASE_S),
-        Pipeline(settings()) as pipeline,
+        Pipeline(settings(kind, folder)) as pipeline,
         await pipeline.open() as lane,
+        await pipeline.open() as other,
     ):
-        await reach(lane, phase, clip)
-        old = pipeline.stages[stage]
-        os.kill(old, SIGNALS[name])
+        scene = Scene(pipeline, lane, case.target, clip, seen=seen)
+        seen |= set(pipeline.stages.values())
+        await reach(scene, case.phase)
         hit = time.monotonic()
-        turn, ended_s = "-", None
-        if phase != "idle":
-            turn = (await turn_ended(lane)).timeline.outcome.label
-            ended_s = time.monotonic() - hit
-        await back(pipeline, stage, old)
-        back_s = time.monotonic() - hit
+        await kind.strike(scene)
+        if case.phase != IDLE:
+            turn = (await scene.turn_ended()).timeline.outcome.label
+            case = replace(case, turn=turn, ended_s=time.monotonic() - hit)
+        if kind.settle is not nothing:
+            await kind.settle(scene)
+            case = replace(case, back_s=time.monotonic() - hit)
         while lane.clips_waiting:
             await asyncio.sleep(0.02)
         await asyncio.sleep(PAUSE_S)  # what goes on without a pause is the turn that was lost
-        lane.play(clip)
-        following = (await turn_ended(lane)).timeline.outcome.label
-        return Case(stage, phase, name, turn, ended_s, back_s, following)
+        following = await asyncio.gather(*(ask(each, clip, scene) for each in (lane, other)))
+        trouble = kind.check(scene)
+        if lane.turns_ended != lane.turns_begun:
+            trouble = f"{trouble} {lane.turns_begun} turns began, {lane.turns_ended} ended".strip()
+        return replace(case, following=tuple(following), trouble=trouble)
 
 
-async def reach(lane: ClientLane, phase: str, clip: Path) -> None:
-    """Bring a lane to a phase of its first turn."""
-    if phase == "idle":
+async def reach(scene: Scene, phase: str) -> None:
+    """Bring the conversation to a phase of its first turn."""
+    lane = scene.lane
+    if phase == IDLE:
         return
-    lane.play(clip)
-    if phase == "speaking":
+    lane.play(scene.clip)
+    if phase == SPEAKING:
         while not lane.turns_begun:
             await asyncio.sleep(0.005)
-    elif phase == "preparing":
-        await first(lane, UserText)  # scripted: there are none before the last
+    elif phase == PREPARING:
+        while not isinstance(await scene.next_event(), UserText):
+            pass  # scripted: there are none before the last
     else:
         while Played.unpack(lane.lane.get("played")).position < 5:
             await asyncio.sleep(0.005)
 
 
-async def first(lane: ClientLane, kind: type[Event]) -> Event:
-    """The next event of a kind."""
-    while not isinstance(event := await lane.next_event(), kind):
-        pass
-    return event
+async def ask(lane: ClientLane, clip: Path, scene: Scene) -> str:
+    """How the next turn ends."""
+    lane.play(clip)
+    while True:
+        event = await (scene.next_event() if lane is scene.lane else lane.next_event())
+        if isinstance(event, TurnEnded):
+            return event.timeline.outcome.label
 
 
-async def turn_ended(lane: ClientLane) -> TurnEnded:
-    """The end of the next turn."""
-    event = await first(lane, TurnEnded)
-    assert isinstance(event, TurnEnded)
-    return event
+def is_gone(pid: int) -> bool:
+    """Whether a program is no more, after a moment."""
+    deadline = time.monotonic() + GONE_S
+    while Path(f"/proc/{pid}").exists():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
-async def back(pipeline: Pipeline, stage: str, old: int) -> None:
-    """Wait until a stage is another program, and ready."""
-    while pipeline.stages[stage] == old or pipeline.away:
-        await asyncio.sleep(0.01)
+def count_descriptors() -> int:
+    """Open in this program, but for those of what is garbage."""
+    gc.collect()
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def render(cases: Iterable[Case]) -> Table:
     """A row a case."""
     table = Table(title="faults drill")
-    for column in ("signal", "stage", "phase", "the turn", "ended s", "back s", "next turn", ""):
+    for column in ("fault", "hits", "phase", "the turn", "ended s", "back s", "next turns", ""):
         table.add_column(column, justify="right" if column.endswith(" s") else "left")
     for case in cases:
         table.add_row(
-            case.signal,
-            case.stage,
+            case.does,
+            case.target,
             case.phase,
             case.turn,
-            "" if case.ended_s is None else f"{case.ended_s:.2f}",
-            f"{case.back_s:.2f}",
-            case.following,
-            "good" if case.good else "[red]WRONG[/red]",
+            *("" if s is None else f"{s:.2f}" for s in (case.ended_s, case.back_s)),
+            ", ".join(dict.fromkeys(case.following)),
+            case.verdict,
         )
     return table
 

@@ -99,6 +99,49 @@ RING = Benchmark(
     ),
 )
 
+OVERHEAD = Benchmark(
+    "overhead",
+    "What does the framework itself cost, and what do its rings buy?",
+    "turns of one lane on our rings",
+    (
+        Metric(
+            "end_to_first_block_p50_ms",
+            "soft end on `speech` to the first block taken from `voice`, five programs, one lane",
+            Bar(3),
+        ),
+        Metric("end_to_first_block_p99_ms", "the same, 99th percentile", Bar(15)),
+        Metric("mpqueue_p50_ms", "the same stages with a multiprocessing.Queue into each program"),
+        Metric("mpqueue_p99_ms", "the same, 99th percentile"),
+        Metric("asyncio_p50_ms", "the same stages as tasks of one program: nobody is woken"),
+        Metric("asyncio_p99_ms", "the same, 99th percentile"),
+        Metric("mpqueue_ratio_p50", "end_to_first_block_p50_ms / mpqueue_p50_ms", Bar(1)),
+        Metric("mpqueue_ratio_p99", "the same of the 99th percentiles", Bar(1)),
+        Metric("busy_p50_ms", "on our rings, 4 lanes, 50 ms of work in each stage on each turn"),
+        Metric("busy_p99_ms", "the same, 99th percentile"),
+        Metric("busy_mpqueue_p99_ms", "the same with multiprocessing.Queue"),
+        Metric("busy_asyncio_p50_ms", "the same as one asyncio program"),
+        Metric("busy_asyncio_p99_ms", "the same, 99th percentile"),
+        Metric("busy_ratio_p99", "busy_p99_ms / busy_asyncio_p99_ms", Bar(1)),
+        Metric(
+            "transit_p50_ms",
+            "on our rings, one lane: messages put until their reader takes them, all four arrows "
+            "(and each arrow of each graph)",
+        ),
+        Metric(
+            "stage_p50_ms",
+            "the rest: messages taken until the next is put (and each stage of each graph)",
+        ),
+        Metric(
+            "lanes_p50_ms",
+            "on our rings, 64 lanes that talk as people do (and each graph at each number)",
+        ),
+        Metric("lanes_p99_ms", "the same, 99th percentile"),
+        Metric("cpu_percent", "of one core, all programs with the client's, likewise"),
+        Metric("unanswered", "turns without an answer, all parts (and of the others)", Bar(0)),
+        Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
+    ),
+)
+
 IDLE = Benchmark(
     "idle",
     "What do the programs cost while nobody speaks?",
@@ -562,8 +605,44 @@ DEVICE_ECHO = Benchmark(
     ),
 )
 
+
+def _growth(part: str, over: str, latency: str) -> tuple[Metric, ...]:
+    """What must not grow in one part of a soak, and how surely it does."""
+    quantities = (
+        ("memory_mib", "memory of all programs, files aside, MiB", Bar(16)),
+        ("descriptors", "open descriptors of all programs", Bar(0.5)),
+        ("latency_ms", latency, Bar(20)),
+    )
+    metrics = [
+        Metric(f"{part}_latency_p50_ms", latency),
+        Metric(f"{part}_memory_p50_mib", "memory of all programs, files aside"),
+    ]
+    for name, what, bar in quantities:
+        metrics += [
+            Metric(f"{part}_{name}", f"growth of {what}, over {over} (and its 95 % interval)"),
+            Metric(f"{part}_sure_{name}", "of that, what is sure: the interval's lower end", bar),
+        ]
+    return tuple(metrics)
+
+
+SOAK = Benchmark(
+    "soak",
+    "Does anything grow in a thousand conversations, or in half an hour of speech?",
+    "conversations",
+    (
+        *_growth("talk", "the conversations", "first-audio latency"),
+        *_growth("speech", "the speech", "soft end to the last id of a turn"),
+        Metric("speech_turns", "turns in the speech without a pause"),
+        Metric("unanswered", "conversations whose question was not answered", Bar(0)),
+        Metric("failed", "turns that failed or timed out", Bar(0)),
+        Metric("restarts", "of stages", Bar(0)),
+        Metric("recoveries", "wake-ups that were missed and found by the safety timer", Bar(0)),
+    ),
+)
+
 BENCHMARKS = (
     RING,
+    OVERHEAD,
     IDLE,
     FIRST_AUDIO,
     TURNS,
@@ -582,4 +661,5 @@ BENCHMARKS = (
     LLM_NARROW,
     LLM_NEIGHBOUR,
     TTS,
+    SOAK,
 )

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SCHED = 2  # CPUCLOCK_SCHED: time on a core, all threads, those that have ended included
+from pipeline.cpu_time import cpu_ns
+
 WHOLE = ("Pss",)
 OWN = ("Pss_Anon", "Pss_Shmem")  # a share of files changes when other programs come and go
-PER_THREAD = 3  # bits below the process id in a clock's number
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,6 @@ def take(pids: Mapping[str, int]) -> Snapshot:
         time.monotonic_ns(),
         {name: Usage(cpu_ns(pid), wakeups(pid)) for name, pid in pids.items()},
     )
-
-
-def cpu_ns(pid: int) -> int:
-    """Time a program has spent on a core, to the nanosecond.
-
-    /proc/PID/stat counts in steps of 10 ms; this clock, the one of clock_getcpuclockid(3), does
-    not.
-
-    Raises:
-        OSError: there is no such program.
-    """
-    return time.clock_gettime_ns(~pid << PER_THREAD | SCHED)
 
 
 def wakeups(pid: int) -> int:

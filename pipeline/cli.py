@@ -4,7 +4,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.commands import config, devices, models, replay  # noqa: F401 - each adds its command
+from pipeline.commands import (  # noqa: F401 - each adds its command
+    bench,
+    config,
+    devices,
+    models,
+    replay,
+    top,
+)
 from pipeline.commands.app import MISTAKE, app, ask_for_command, complain, plainly, stdout
 from pipeline.doctor import doctor
 from pipeline.version import VERSION
@@ -14,7 +21,7 @@ USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 @app.callback()
-def top(
+def voxring(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:

@@ -61,6 +61,7 @@ class ClientLane:
         self._first_turn = lane.get("ended")  # a greeting may have begun already
         self._ended = 0
         self._clips = 0  # ordered and not ended
+        self._orders: list[bytes] | None = None  # for an edge that has died and is not back yet
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
 
@@ -111,7 +112,7 @@ class ClientLane:
         if self.edge or self.has_device:
             raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
-        self._put("orders", order.pack(), "too many clips are waiting to be played")
+        self._order(order.pack())
         self._clips += 1
 
     async def feed(self, samples: NDArray[np.int16]) -> None:
@@ -227,12 +228,17 @@ class ClientLane:
         message = f"stage {stage} {cause}; it is started again"
         self.tell(Fault(self.lane.get("turn"), message))
         if stage == AUDIO:
+            self._orders = []
             while self._clips:
                 self._tell_clip(ClipEnded(message))
 
-    def back(self) -> None:
+    def back(self, stage: str) -> None:
         """A stage is back: what was said while it was away is lost to it."""
         self._end_turn()
+        if stage == AUDIO and self._orders is not None:
+            orders, self._orders = self._orders, None
+            for order in orders:
+                self._order(order)
 
     def _end_turn(self) -> None:
         self.lane.set("faults", self.lane.get("faults") + 1)
@@ -263,6 +269,17 @@ class ClientLane:
         if self.edge is None:
             raise AudioError(f"only {who} can {act}", "Set audio.stage = 'client'")
         return self.edge
+
+    def _order(self, order: bytes) -> None:
+        """Ask something of the edge; one that is away gets it when it is back."""
+        trouble = "too many clips are waiting to be played"
+        if self._orders is None:
+            self._put("orders", order, trouble)
+            return
+        self._require_open()
+        if sum(map(len, (*self._orders, order))) > self.lane.command("orders").longest // 2:
+            raise AudioError(trouble, "Wait for what was asked before")
+        self._orders.append(order)
 
     def _put(self, ring: str, message: bytes, trouble: str) -> None:
         self._require_open()

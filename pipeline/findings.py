@@ -1,7 +1,9 @@
-"""What `voxring doctor --llm` says of one thing that it looked at."""
+"""What `voxring doctor` says of one thing that it looked at."""
 
 from dataclasses import dataclass
 from enum import Enum
+
+PAGE = "docs/troubleshooting.md"
 
 
 class Health(Enum):
@@ -21,6 +23,7 @@ class Finding:
         seen: the figure, with its unit; for one that could not be read, why.
         cause: of a bad one, the likeliest.
         remedy: the switch or command that mends it.
+        row: of PAGE, by its anchor; "": it has none.
     """
 
     what: str
@@ -28,10 +31,32 @@ class Finding:
     seen: str
     cause: str = ""
     remedy: str = ""
+    row: str = ""
+
+    @property
+    def link(self) -> str:
+        """Where more is said of it."""
+        return f"{PAGE}#{self.row}" if self.row else ""
 
 
-def judged(what: str, good: bool, seen: str, cause: str, remedy: str) -> Finding:
+def judged(what: str, good: bool, seen: str, cause: str, remedy: str, *, row: str = "") -> Finding:
     """A finding that is good, or bad with its cause and remedy."""
     if good:
-        return Finding(what, Health.GOOD, seen)
-    return Finding(what, Health.BAD, seen, cause, remedy)
+        return Finding(what, Health.GOOD, seen, row=row)
+    return Finding(what, Health.BAD, seen, cause, remedy, row)
+
+
+def judged_share(
+    what: str,
+    share: float | None,
+    limit: float,
+    why_not: str,
+    cause: str,
+    remedy: str,
+    *,
+    row: str = "",
+) -> Finding:
+    """A finding about a share, which is good up to a limit; None: it could not be read."""
+    if share is None:
+        return Finding(what, Health.UNREAD, why_not, row=row)
+    return judged(what, share <= limit, f"{share:.0%}", cause, remedy, row=row)

@@ -31,6 +31,7 @@ def _steps(gpu: GpuProfile) -> Iterable[Finding]:
         f"{gpu.cold_ms:.1f} ms, then {gpu.warm_ms:.1f} ms; {gpu.next_ms:.2f} ms from id to id",
         "something is compiled or loaded in the first turn",
         "Run it again; if it stays, report it: the warm-up misses something",
+        row="first-answer-slow",
     )
     yield judged(
         "memory that the GPU is asked for, per id",
@@ -101,6 +102,7 @@ def _card(gpu: GpuProfile) -> Iterable[Finding]:
             gpu.throttled or "no",
             "cooling or power of this machine",
             "Mend the cooling, or raise the power limit: nvidia-smi -pl WATTS",
+            row="throttling",
         )
     if gpu.others is None:
         yield Finding("other programs on the GPU", Health.UNREAD, why_not)
@@ -111,4 +113,5 @@ def _card(gpu: GpuProfile) -> Iterable[Finding]:
             str(gpu.others),
             "the GPU switches between programs, which costs milliseconds at a time",
             "Set asr.device to 'cpu', the default, or end the others: nvidia-smi shows them",
+            row="gpu-shared",
         )

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from pipeline.config import Config
 from pipeline.errors import StageError
-from pipeline.findings import Finding, Health, judged
+from pipeline.findings import Finding, Health, judged, judged_share
 from pipeline.gpu_doctor import gpu_findings
 from pipeline.supervisor import environment
 from stages.llm.profiling import Profile
@@ -58,12 +58,13 @@ def show(console: Console, findings: Sequence[Finding]) -> None:
     """Print findings; the bad ones with cause and remedy."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("looked at", "", "seen"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     styles = {Health.GOOD: "green", Health.BAD: "red", Health.UNREAD: "yellow"}
     for finding in findings:
         style = styles[finding.health]
         table.add_row(finding.what, f"[{style}]{finding.health.value}[/]", finding.seen)
-        for line in (finding.cause, finding.remedy):
+        links = finding.link if finding.health is Health.BAD else ""
+        for line in (finding.cause, finding.remedy, links):
             if line:
                 table.add_row("", "", f"[dim]→[/] {line}")
     console.print(table)
@@ -85,6 +86,7 @@ def warmth(profile: Profile) -> Iterable[Finding]:
         seen,
         "memory that is touched for the first time, or cores that were busy for a moment",
         "Run it again; if it stays, report it: the warm-up misses something",
+        row="first-answer-slow",
     )
 
 
@@ -133,6 +135,7 @@ def threads(profile: Profile) -> Iterable[Finding]:
         f"{profile.threads} on {profile.cores}{limit}",
         "more threads than cores: each id waits for the last of them",
         f"Set llm.threads to {max(int(cores), 1)} or less",
+        row="oversubscribed-cores",
     )
     yield judged(
         "threads of the model and the voice, which work together",
@@ -140,6 +143,7 @@ def threads(profile: Profile) -> Iterable[Finding]:
         f"{profile.budget} on {cores:g}",
         "the voice and the model take each other's cores",
         "Lower llm.threads or tts.threads, or leave both 0",
+        row="oversubscribed-cores",
     )
     busy = median(step.cpu_ms for step in profile.steps) / median(s.ms for s in profile.steps)
     yield judged(
@@ -160,31 +164,35 @@ def company(profile: Profile) -> Iterable[Finding]:
         f"{lost:.1f} an id",
         "other programs want the same cores",
         "End them, run renice 10 PID for what can wait, or lower llm.threads",
+        row="latency-jumps",
     )
-    yield _unless_unread(
+    yield judged_share(
         "time in which some program waited for a core",
         profile.waiting,
         0.2,
         "/proc/pressure/cpu is not there",
         "more is running than there are cores",
         "Run: top, which shows what; then renice 10 PID for what can wait",
+        row="latency-jumps",
     )
-    yield _unless_unread(
+    yield judged_share(
         "time that the host gave to other machines",
         profile.stolen,
         0.02,
         "/proc/stat is not there",
         "a shared virtual machine",
         "Choose an instance with cores of its own",
+        row="latency-jumps",
     )
     clock = profile.clock_share
-    yield _unless_unread(
+    yield judged_share(
         "clock missing of the highest",
         None if clock is None else 1 - clock,
         0.3,
         "the system does not tell its clock (a virtual machine?)",
         "power saving, or heat",
         "Run: cpupower frequency-set -g performance; or check the cooling",
+        row="throttling",
     )
 
 
@@ -280,11 +288,3 @@ def _other_engine(profile: Profile) -> str:
     if profile.stage == "onnx" or profile.device != "cpu":
         return again
     return f"{again}, and set llm.stage to 'onnx'"
-
-
-def _unless_unread(
-    what: str, share: float | None, limit: float, why_not: str, cause: str, remedy: str
-) -> Finding:
-    if share is None:
-        return Finding(what, Health.UNREAD, why_not)
-    return judged(what, share <= limit, f"{share:.0%}", cause, remedy)

@@ -207,7 +207,7 @@ class Pipeline:
 
     def _stage_back(self, stage: str) -> None:
         for lane in self._lanes.values():
-            lane.back()
+            lane.back(stage)
 
     def _ended(self, failure: asyncio.Future[None]) -> None:
         """A stage has died, or the pipeline is over: tell everyone who waits."""

@@ -39,6 +39,23 @@ class EventRing(SlotRing):
             self._columns[name][slot] = getattr(record, name)
         self._core.publish(1)
 
+    def look(self, position: int) -> tuple[list[EventRecord], int]:
+        """For somebody who is not the reader: records from a position on, as far as still there.
+
+        Nothing is released. What was read already stays in its slots until they are written again.
+
+        Args:
+            position: 0, or what the last call gave.
+
+        Returns:
+            The records, oldest first, and the position behind them.
+        """
+        head, capacity = self._core.head, self.spec.capacity
+        first = max(position, head - capacity)
+        records = [self._record(slot) for slot in range(first, head)]
+        overwritten = max(0, self._core.head - capacity - first)  # while we read
+        return records[overwritten:], head
+
     def take(self, *, strict: bool = False) -> list[EventRecord]:
         """All records since the last call, oldest first.
 
@@ -50,9 +67,10 @@ class EventRing(SlotRing):
             self.check_lost()
         count = self._core.filled()
         first = self._core.read_slot
-        records = [
-            EventRecord(*(int(self._columns[name][slot % self.spec.capacity]) for name in FIELDS))
-            for slot in range(first, first + count)
-        ]
+        records = [self._record(slot) for slot in range(first, first + count)]
         self._core.release(count)
         return records
+
+    def _record(self, slot: int) -> EventRecord:
+        at = slot % self.spec.capacity
+        return EventRecord(*(int(self._columns[name][at]) for name in FIELDS))

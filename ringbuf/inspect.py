@@ -30,9 +30,29 @@ def arenas_of(pid: int) -> Iterator[Arena]:
         with look(fd) as arena:
             yield arena
     if not seen:
-        raise NoArena(
-            f"process {pid} holds no arena: is it a voxring pipeline or one of its stages?"
-        )
+        raise _no_arena(pid)
+
+
+def arena_of(pid: int) -> Arena:
+    """The first arena that a program holds, mapped for reading; the caller closes it.
+
+    Raises:
+        NoArena: there is no such program, it has none, or it is not ours to look at.
+        LayoutMismatch: it runs another version of ringbuf.
+    """
+    for fd in _open_memory_of(pid):
+        return look(fd)
+    raise _no_arena(pid)
+
+
+def holders() -> dict[int, list[int]]:
+    """All arenas on this machine that we may look at: inode to the programs that hold it."""
+    found: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # gone, or not ours
+            for inode in {link.stat().st_ino for link in _memory_links(folder / "fd")}:
+                found.setdefault(inode, []).append(int(folder.name))
+    return found
 
 
 def look(fd: int) -> Arena:
@@ -48,13 +68,24 @@ def look(fd: int) -> Arena:
         raise
 
 
+def _no_arena(pid: int) -> NoArena:
+    return NoArena(f"process {pid} holds no arena: is it a voxring pipeline or one of its stages?")
+
+
+def _memory_links(folder: Path) -> Iterator[Path]:
+    """The entries of a /proc/PID/fd that are nameless memory of ours."""
+    for link in sorted(folder.iterdir(), key=lambda link: int(link.name)):
+        with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
+            if str(link.readlink()).startswith(MEMFD):
+                yield link
+
+
 def _open_memory_of(pid: int) -> Iterator[int]:
     """Its nameless memory, opened once more for each descriptor it has of it, for reading."""
     try:
-        for link in sorted(Path(f"/proc/{pid}/fd").iterdir(), key=lambda link: int(link.name)):
-            with contextlib.suppress(FileNotFoundError):  # it was closed meanwhile
-                if str(link.readlink()).startswith(MEMFD):
-                    yield os.open(link, os.O_RDONLY | os.O_CLOEXEC)
+        for link in _memory_links(Path(f"/proc/{pid}/fd")):
+            with contextlib.suppress(FileNotFoundError):
+                yield os.open(link, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         proc = "" if Path("/proc/self").exists() else " (it takes /proc, so Linux, to look)"
         raise NoArena(f"there is no process {pid}{proc}") from None

@@ -121,6 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         arena = Arena.attach(fds["arena"], options.stage, bells)
         runner = start(options.stage, arena, report)
+        runner.attend()
     except Exception as error:
         expected = isinstance(error, VoxringError | RingError | ModuleNotFoundError)
         if not expected:

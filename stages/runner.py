@@ -32,6 +32,17 @@ class Runner:
         self._known = [0] * arena.layout.lanes
         self._events = arena.events(arena.me)
 
+    def attend(self) -> None:
+        """Follow the conversations that are open already, as they are after a death.
+
+        Whatever is written to them from then on is read, and nothing from before: so it comes
+        before anybody is told that this stage is back.
+        """
+        bell = self.arena.bell
+        for number in bell.take():
+            self._follow_session(number)
+            bell.ring(number)  # there may be more to do than that
+
     def run(self) -> None:
         """Serve for ever; the process ends by signal or with its parent."""
         bell = self.arena.bell

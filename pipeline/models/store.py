@@ -61,6 +61,16 @@ def resolve(reference: str, progress: Progress = silent) -> Path:
             return _bundle_files(_bundle(name), progress)
 
 
+def is_here(reference: str) -> bool:
+    """Whether a model is in the cache, or at its path; nothing is fetched or checked.
+
+    Raises:
+        ModelError: no model can be called that.
+    """
+    place = _present(_parse(reference))
+    return place is not None and place.exists()
+
+
 def prepare_llm(reference: str, progress: Progress = silent) -> Path:
     """Return a transformers model folder for an LLM, converting GGUF weights on first use.
 

@@ -1,5 +1,6 @@
 """Stages that die or hang under a conversation, and are back: for real, with signals."""
 
+import asyncio
 import os
 import signal
 import time
@@ -49,11 +50,29 @@ def test_a_stage_that_dies_in_an_answer_costs_that_turn_alone(stage: str, tmp_pa
             faults = [e.message for e in seen if isinstance(e, Fault)]
             assert any(message.startswith(f"stage {stage} ") for message in faults)
             await back(pipeline, stage, old)
-            assert (await ask(lane, clip)).timeline.outcome is Outcome.ANSWERED
-            assert (await ask(idle, clip)).timeline.outcome is Outcome.ANSWERED
+            for ended in await asyncio.gather(ask(lane, clip), ask(idle, clip)):
+                assert ended.timeline.outcome is Outcome.ANSWERED
             assert lane.turns_begun == lane.turns_ended == 2
 
     run(work, listening(LONG))
+
+
+def test_clips_that_are_ordered_while_the_edge_is_away_are_played_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    """Those ordered between its first message and its first look at the lanes were lost."""
+    clip = tone(tmp_path / "clip.wav", 0.5)
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as one, await pipeline.open() as other:
+            os.kill(pipeline.stages["audio"], signal.SIGKILL)
+            while not pipeline.away:
+                await asyncio.sleep(0.001)
+            for ended in await asyncio.gather(ask(one, clip), ask(other, clip)):
+                assert ended.timeline.outcome is Outcome.ANSWERED
+            assert one.clips_waiting == other.clips_waiting == 0
+
+    run(work, listening())
 
 
 @pytest.mark.parametrize("stage", ["turn", "llm"])

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ringbuf import NoArena
+from ringbuf import Arena, BellPipe, EventRecord, Layout, NoArena
 from ringbuf.inspect import arenas_of, describe
 from tests.ringbuf.pair import Pair
 
@@ -73,3 +73,23 @@ def test_the_command_prints_it_and_is_plain_about_mistakes(pair: Pair) -> None:
     assert bad.returncode == 1
     assert bad.stderr.startswith(f"error: there is no process {NOBODY}")
     assert bad.stderr.count("\n") == 1
+
+
+def test_who_only_looks_at_events_takes_none_and_misses_only_what_was_written_over() -> None:
+    layout = Layout(processes=("a", "b"), lanes=1, rings=(), words=(), events=4)
+    bells = {name: BellPipe.create() for name in layout.processes}
+    with Arena.create(layout, "a", bells) as arena:
+        ring = arena.events("a")
+        records = [EventRecord(0, 0, 0, 1, at, 0) for at in range(6)]
+        ring.put(records[0])
+        ring.put(records[1])
+        assert ring.look(0) == (records[:2], 2)
+        assert ring.look(2) == ([], 2)
+        assert ring.take() == records[:2], "nothing was taken"
+        assert ring.look(0) == (records[:2], 2), "and what was read is still there"
+        for record in records[2:]:
+            ring.put(record)
+        assert ring.look(0) == (records[2:], 6), "two were written over"
+        assert ring.look(5) == (records[5:], 6)
+    for bell in bells.values():
+        bell.close()

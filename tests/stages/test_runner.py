@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from ringbuf import Arena, BellPipe
@@ -155,3 +156,20 @@ def test_by_default_a_failed_session_waits_for_what_comes_next(world):
     session.due = 5
     session.fail(RuntimeError("step"))
     assert session.due is None
+
+
+def test_what_is_written_after_a_stage_has_attended_is_read_and_nothing_from_before(world):
+    lane = world.control.lane(0)
+    lane.set("session", 1)
+    turn = Arena.attach(os.dup(world.control.fd), "turn", world.bells)
+    speech = turn.lane(0).audio("speech")
+    silence = np.zeros(4, np.int16)
+    speech.put(silence, first=0, rate=16_000)
+    world.runner.attend()
+    assert lane.get("ack_asr") == 1
+    assert not world.stage.opened[0].log, "attending is no work"
+    speech.put(silence, first=4, rate=16_000)
+    world.runner.turn_over(world.arena.bell.take())
+    assert world.stage.opened[0].log == ["step"]
+    assert world.arena.lane(0).audio("speech").peek().first == 4
+    turn.close()

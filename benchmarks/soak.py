@@ -1,0 +1,257 @@
+"""Whether a pipeline that runs for long stays as it was: memory, descriptors, latency.
+
+A thousand conversations, one question each, then half an hour of speech without a pause in one
+conversation, whose turns are ended by their limit. What each of the five programs and the client
+hold is noted every few seconds. A line through each quantity, without the first tenth, tells what
+it grew by, with a confidence interval of 95 %; growth that is sure is the interval's lower end.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import soundfile
+
+from benchmarks import metrics, usage
+from benchmarks.command import (
+    Progress,
+    add_config_options,
+    make_parser,
+    positive,
+    read_config,
+    run,
+)
+from benchmarks.result import Figure, Result, load_now, make_result
+from benchmarks.sample import median
+from benchmarks.trend import trend
+from pipeline.client_lane import ClientLane
+from pipeline.errors import StageError
+from pipeline.events import ClipEnded, TurnEnded
+from pipeline.pipeline import Pipeline
+from pipeline.replay import Answer, Question, read_question, replay
+from stages.audio.clip import load_clip
+from stages.audio.convert import convert
+from stages.event import Event
+from stages.outcome import Outcome
+from stages.topology import CONTROL, INPUT_RATE
+
+QUESTION = Path(__file__).parents[1] / "demos" / "question.wav"
+CONVERSATIONS, QUICK_CONVERSATIONS = 1000, 24
+MINUTES, QUICK_MINUTES = 30.0, 0.75
+LANES = 2
+SETTINGS = ("llm.max_new_tokens=8", "turn.max_turn_s=15")
+EVERY_S, QUICK_EVERY_S = 5.0, 1.0
+LOOP_S = 20.0  # of speech in one clip
+AHEAD = 2  # clips that wait behind the one that plays
+
+
+@dataclass
+class Noted:
+    """What was seen on the way: (how far, value), in order.
+
+    Attributes:
+        memory_mib: of all programs: what is theirs alone, and their share of the arena.
+        descriptors: open in all programs.
+        latency_ms: of each turn that has one.
+        turns: by how they ended.
+    """
+
+    memory_mib: list[tuple[float, float]] = field(default_factory=list)
+    descriptors: list[tuple[float, float]] = field(default_factory=list)
+    latency_ms: list[tuple[float, float]] = field(default_factory=list)
+    turns: dict[Outcome, int] = field(default_factory=dict)
+    far: float = 0
+
+    def end(self, outcome: Outcome, latency_ms: float | None) -> None:
+        """A turn has ended."""
+        self.turns[outcome] = self.turns.get(outcome, 0) + 1
+        if latency_ms is not None:
+            self.latency_ms.append((self.far, latency_ms))
+
+    def look(self, pids: Mapping[str, int]) -> None:
+        """Note what programs hold."""
+        memory = sum(usage.memory_mib(pid, usage.OWN) for pid in pids.values())
+        descriptors = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids.values())
+        self.memory_mib.append((self.far, memory))
+        self.descriptors.append((self.far, descriptors))
+
+    async def watch(self, pids: Mapping[str, int], every_s: float) -> None:
+        """Note it again and again."""
+        while True:
+            self.look(pids)
+            await asyncio.sleep(every_s)
+
+
+Work = Callable[[Noted], Awaitable[None]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = make_parser(metrics.SOAK, __doc__, "--config scripted --quick --json soak.json")
+    add_config_options(parser)
+    parser.add_argument("--clip", type=Path, default=QUESTION, help="the question")
+    parser.add_argument("--conversations", type=positive, help="(1000; quick: 24)")
+    parser.add_argument("--minutes", type=float, help="of speech without a pause (30; quick: 0.75)")
+    run(
+        metrics.SOAK,
+        parser,
+        arguments,
+        lambda options, progress: asyncio.run(measure(options, progress)),
+    )
+    return 0
+
+
+async def measure(options: argparse.Namespace, progress: Progress) -> Result:
+    """The whole benchmark.
+
+    Raises:
+        VoxringError: the clip cannot be read, or the pipeline fails.
+    """
+    before = load_now()
+    quick = options.quick
+    conversations = options.conversations or (QUICK_CONVERSATIONS if quick else CONVERSATIONS)
+    minutes = options.minutes or (QUICK_MINUTES if quick else MINUTES)
+    every_s = QUICK_EVERY_S if quick else EVERY_S
+    question = read_question(options.clip)
+    with TemporaryDirectory() as folder:
+        loop = write_loop(question, Path(folder) / "speech.wav")
+        async with Pipeline(read_config(options, *SETTINGS), progress.program) as pipeline:
+            started = dict(pipeline.stages)
+            talked = await watched(
+                pipeline, lambda noted: talk(pipeline, question, conversations, noted, progress),
+                every_s,
+            )  # fmt: skip
+            spoken = await watched(
+                pipeline, lambda noted: speak(pipeline, loop, minutes, noted, progress), every_s
+            )
+            restarts = sum(started[name] != pid for name, pid in pipeline.stages.items())
+            recoveries = count_recoveries(pipeline)
+    return make_result(
+        metrics.SOAK.name,
+        before=before,
+        n=conversations,
+        metrics={
+            **figures("talk", talked),
+            **figures("speech", spoken),
+            "unanswered": conversations - talked.turns.get(Outcome.ANSWERED, 0),
+            "failed": sum(
+                noted.turns.get(outcome, 0)
+                for noted in (talked, spoken)
+                for outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
+            ),
+            "speech_turns": sum(spoken.turns.values()),
+            "restarts": restarts,
+            "recoveries": recoveries,
+        },
+        settings={
+            "quick": quick,
+            "conversations": conversations,
+            "minutes": minutes,
+            "config": Path(options.config).name,
+            "set": options.overrides,
+        },
+    )
+
+
+def write_loop(question: Question, path: Path) -> Path:
+    """Speech without a pause: the voiced part of a clip, over and over."""
+    clip = load_clip(question.path)
+    samples = convert(clip.samples, clip.rate)
+    loud = np.flatnonzero(np.abs(samples) > np.abs(samples).max() // 10)
+    end = len(samples) if question.speech_end_s is None else int(question.speech_end_s * INPUT_RATE)
+    voiced = samples[loud[0] : max(end, loud[0] + 1)]
+    soundfile.write(path, np.tile(voiced, -(-int(LOOP_S * INPUT_RATE) // len(voiced))), INPUT_RATE)
+    return path
+
+
+async def watched(pipeline: Pipeline, work: Work, every_s: float) -> Noted:
+    """Do something with a pipeline and note what it holds meanwhile."""
+    noted = Noted()
+    pids = {CONTROL: os.getpid(), **pipeline.stages}
+    watch = asyncio.create_task(noted.watch(pids, every_s))
+    try:
+        await work(noted)
+    finally:
+        watch.cancel()
+        (trouble,) = await asyncio.gather(watch, return_exceptions=True)
+    if isinstance(trouble, OSError):
+        raise StageError("a program ended on the way", "Its own messages stand above")
+    noted.look(pids)
+    return noted
+
+
+async def talk(
+    pipeline: Pipeline, question: Question, conversations: int, noted: Noted, progress: Progress
+) -> None:
+    """So many conversations with one question each, on a few lanes at once."""
+
+    def tell(answer: Answer) -> None:
+        turn = answer.turn
+        noted.far += 1
+        noted.end(answer.outcome, turn.timeline.first_audio_ms if turn else None)
+        progress(f"conversation {noted.far:.0f} of {conversations}")
+
+    shares = [conversations // LANES + (n < conversations % LANES) for n in range(LANES)]
+    await asyncio.gather(
+        *(replay(pipeline, [question], repeat=share, on_answer=tell) for share in shares if share)
+    )
+
+
+async def speak(
+    pipeline: Pipeline, clip: Path, minutes: float, noted: Noted, progress: Progress
+) -> None:
+    """One conversation in which the user does not stop; its turns are ended by their limit."""
+    began = time.monotonic()
+    async with await pipeline.open() as lane:
+        while noted.far < minutes:
+            await hear(lane, clip, noted)
+            noted.far = (time.monotonic() - began) / 60
+            progress(f"speech for {noted.far:.1f} of {minutes:g} minutes")
+
+
+async def hear(lane: ClientLane, clip: Path, noted: Noted) -> None:
+    """Keep clips waiting, and follow what happens until one has ended."""
+    while lane.clips_waiting <= AHEAD:
+        lane.play(clip)
+    while not isinstance(event := await lane.next_event(), ClipEnded):
+        if isinstance(event, TurnEnded):
+            at = event.timeline.at
+            decoded = at.get(Event.FINAL, 0) - at.get(Event.SOFT_END, 0)
+            is_whole = Event.FINAL in at and Event.SOFT_END in at
+            noted.end(event.timeline.outcome, decoded / 1e6 if is_whole else None)
+
+
+def figures(part: str, noted: Noted) -> dict[str, Figure]:
+    """What each quantity grew by in one part."""
+    values: dict[str, Figure] = {
+        f"{part}_latency_p50_ms": median(value for _, value in noted.latency_ms),
+        f"{part}_memory_p50_mib": median(value for _, value in noted.memory_mib),
+    }
+    for name, samples in (
+        ("memory_mib", noted.memory_mib),
+        ("descriptors", noted.descriptors),
+        ("latency_ms", noted.latency_ms),
+    ):
+        found, key = trend(samples), f"{part}_{name}"
+        values[key] = found.growth if found else None
+        values[f"{key}.low"] = found.low if found else None
+        values[f"{key}.high"] = found.high if found else None
+        values[f"{part}_sure_{name}"] = found.sure if found else None
+    return values
+
+
+def count_recoveries(pipeline: Pipeline) -> int:
+    """Wake-ups that only the safety timer noticed."""
+    supervisor = pipeline._supervisor
+    assert supervisor
+    return sum(supervisor.arena.bell_of(name).recoveries for name in supervisor.layout.processes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
