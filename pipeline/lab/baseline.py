@@ -1,0 +1,131 @@
+"""A run against an earlier one, by paired statistics: pure.
+
+A repeat of a turn is paired with the same repeat of the same turn in the earlier run. The figure is
+the ratio of the pair; its centre is the trimmed geometric mean, which one hiccup of the machine does
+not move. How sure that is tells a bootstrap over the pairs, within each turn.
+Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentiles).
+"""
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.lab.run import Comparison, Run, Turn
+from pipeline.lab.verdict import step_medians
+
+RATIO = 1.10  # what a regression surely exceeds
+LEAST_MS = 10.0  # and it is at least so much
+CONFIDENCE = 0.999  # one-sided
+FEWEST = 5  # pairs on which anything is said at all
+TRIM = 0.2  # of the pairs, at each end
+RESAMPLES = 20_000
+SEED = 20_011  # the same pairs give the same verdict
+METRICS = ("first_audio_ms", "silent_ms")
+Pairs = Sequence[tuple[float, float]]
+
+
+def compare(before: Run, after: Run) -> list[Comparison]:
+    """Each turn that both runs have, warm repeats only, and then all of them together."""
+    found: list[Comparison] = []
+    for metric in METRICS:
+        by_key = {key: pair(before.of(key), after.of(key), metric) for key in after.keys}
+        by_key = {key: pairs for key, pairs in by_key.items() if pairs}
+        found += [
+            _compare(key, metric, {key: pairs}, before.of(key, warm=True), after.of(key, warm=True))
+            for key, pairs in by_key.items()
+        ]
+        if len(by_key) > 1:
+            mine = [
+                [t for t in run.turns if t.warm and t.name in by_key] for run in (before, after)
+            ]
+            found.append(_compare("", metric, by_key, *mine))
+    return found
+
+
+def pair(before: Sequence[Turn], after: Sequence[Turn], metric: str) -> list[tuple[float, float]]:
+    """Values of the repeats that have one in both runs, and warm ones only."""
+    earlier, later = (
+        {t.repeat: value for t in turns if t.warm and (value := getattr(t, metric)) is not None}
+        for turns in (before, after)
+    )
+    both = sorted(earlier.keys() & later.keys())
+    return [(earlier[n], later[n]) for n in both if earlier[n] > 0 and later[n] > 0]
+
+
+def bounds(groups: Sequence[Pairs]) -> tuple[float, float, float]:
+    """The ratio, and its one-sided bounds below and above.
+
+    Args:
+        groups: pairs (then, now), above zero; each group is resampled within itself.
+    """
+    logs = [np.log([now / then for then, now in pairs]) for pairs in groups]
+    random = np.random.default_rng(SEED)
+    drawn = [values[random.integers(0, len(values), (RESAMPLES, len(values)))] for values in logs]
+    centres = trimmed_mean(np.concatenate(drawn, axis=1))
+    low, high = np.quantile(centres, [1 - CONFIDENCE, CONFIDENCE])
+    centre = trimmed_mean(np.concatenate(logs)[None])[0]
+    return float(np.exp(centre)), float(np.exp(low)), float(np.exp(high))
+
+
+def trimmed_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each row of float64 [rows, n], without the outermost values."""
+    count = values.shape[1]
+    cut = int(count * TRIM)
+    kept: NDArray[np.float64] = np.sort(values, axis=1)[:, cut : count - cut]
+    mean: NDArray[np.float64] = kept.mean(axis=1)
+    return mean
+
+
+def is_regression(lower: float, delta_ms: float) -> bool:
+    """Surely slower by more than a tenth, and by an amount that somebody could notice."""
+    return lower > RATIO and delta_ms >= LEAST_MS
+
+
+def another_machine(before: Run, after: Run) -> str:
+    """What differs between the machines of two runs; "" if nothing that is known does."""
+    names = ("processor", "cores")
+    differs = [
+        f"{name} {before.machine.get(name)} then, {after.machine.get(name)} now"
+        for name in names
+        if before.machine.get(name) != after.machine.get(name)
+    ]
+    return "; ".join(differs)
+
+
+def _compare(
+    key: str,
+    metric: str,
+    groups: Mapping[str, Pairs],
+    before: Sequence[Turn],
+    after: Sequence[Turn],
+) -> Comparison:
+    pairs = [each for group in groups.values() for each in group]
+    told = Comparison(key=key, metric=metric, pairs=len(pairs))
+    if len(pairs) < FEWEST:
+        return told
+    ratio, lower, upper = bounds(list(groups.values()))
+    delta = median(now - then for then, now in pairs)
+    phase, grown = _grown(before, after) if metric == "first_audio_ms" else ("", None)
+    return told.model_copy(
+        update={
+            "ratio": round(ratio, 4),
+            "lower": round(lower, 4),
+            "upper": round(upper, 4),
+            "delta_ms": round(delta, 1),
+            "regression": is_regression(lower, delta),
+            "phase": phase,
+            "phase_delta_ms": grown,
+        }
+    )
+
+
+def _grown(before: Sequence[Turn], after: Sequence[Turn]) -> tuple[str, float | None]:
+    """The step that has grown most, and by how much."""
+    then, now = step_medians(before), step_medians(after)
+    grown = {name: now.get(name, 0.0) - then.get(name, 0.0) for name in {**then, **now}}
+    if not grown:
+        return "", None
+    name = max(grown, key=lambda each: grown[each])
+    return name, round(grown[name], 1)
