@@ -88,15 +88,15 @@ def run_suite(
             if (model := getattr(getattr(settings, name), "model", ""))
         },
     )
-    with tempfile.TemporaryDirectory(prefix="voxring-") as work, StartProgress(stderr) as progress:
-        target = PipelineTarget(settings, Path(work), progress)
+    with tempfile.TemporaryDirectory(prefix="voxring-") as work:
+        target = PipelineTarget(settings, Path(work), lambda: StartProgress(stderr))
         status = Status(suite)
         lab = Laboratory(
             suite, folder, target, Path(work), about, on_say=status.say, on_turns=status.turns
         )
         interrupted = "interrupted"
         try:
-            asyncio.run(_until_signal(lab, progress))
+            asyncio.run(_until_signal(lab))
             interrupted = ""
         except VoxringError as error:
             interrupted = str(error)
@@ -109,7 +109,7 @@ def run_suite(
         raise typer.Exit(FAILED)
 
 
-async def _until_signal(lab: Laboratory, progress: StartProgress) -> None:
+async def _until_signal(lab: Laboratory) -> None:
     """Run the suite; a SIGTERM cancels it, as Ctrl-C does."""
     task = asyncio.current_task()
     assert task

@@ -1,8 +1,8 @@
 """A run against an earlier one, by paired statistics: pure.
 
 A repeat of a turn is paired with the same repeat of the same turn in the earlier run. The figure is
-the ratio of the pair; its centre is the trimmed geometric mean, which one hiccup of the machine does
-not move. How sure that is tells a bootstrap over the pairs, within each turn.
+the ratio of the pair; its centre is the trimmed geometric mean, which one hiccup of the machine
+does not move. How sure that is tells a bootstrap over the pairs, within each turn.
 Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentiles).
 """
 

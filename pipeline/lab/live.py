@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,13 @@ from stages.event import Event as Milestone
 from stages.messages import Played
 from stages.topology import INPUT_RATE
 
+Starting = Callable[[], AbstractContextManager[Progress]]
+
+
+def unseen() -> AbstractContextManager[Progress]:
+    """Tell nobody."""
+    return nullcontext(silent)
+
 
 class PipelineTarget:
     """A pipeline of real programs, started anew each time.
@@ -27,13 +36,13 @@ class PipelineTarget:
     Args:
         config: as it is, but for the folder of recordings, where it has none.
         work: folder for recordings.
-        on_progress: see `Pipeline`.
+        starting: entered while it starts, for what tells of it.
 
     Raises:
         ConfigError: the edge is not "file".
     """
 
-    def __init__(self, config: Config, work: Path, on_progress: Progress = silent) -> None:
+    def __init__(self, config: Config, work: Path, starting: Starting = unseen) -> None:
         if config.audio.stage != "file":
             raise ConfigError(
                 f'a suite plays clips, and audio.stage is "{config.audio.stage}"',
@@ -42,7 +51,7 @@ class PipelineTarget:
         kept = config.audio.record or str(work)
         audio = config.audio.model_copy(update={"record": kept})
         self.config = config.model_copy(update={"audio": audio})
-        self._on_progress = on_progress
+        self._starting = starting
         self._pipeline: Pipeline | None = None
 
     @property
@@ -56,8 +65,9 @@ class PipelineTarget:
         Raises:
             VoxringError: one cannot.
         """
-        pipeline = Pipeline(self.config, self._on_progress)
-        await pipeline.__aenter__()
+        with self._starting() as progress:
+            pipeline = Pipeline(self.config, progress)
+            await pipeline.__aenter__()
         self._pipeline = pipeline
 
     async def stop(self) -> None:

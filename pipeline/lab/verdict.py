@@ -136,7 +136,7 @@ class _Judge:
             text = f"first audio does not count in {len(unheard)} of {len(self.turns)}: {why}"
             yield self._check(kind, False, text)
             return
-        seen, passed, text = self._percentile("first audio", samples(self.turns), bound)
+        passed, text = self._percentile("first audio", samples(self.turns), bound)
         late = [turn for turn in self.turns if (turn.first_audio_ms or 0.0) > bound]
         phase, took = ("", "") if passed else blame(late, self.before)
         yield self._check(kind, passed, f"{text}; {took}" if took else text, phase)
@@ -165,7 +165,7 @@ class _Judge:
             cut = all(turn.over_answer_ms is not None for turn in self.turns)
             text = "the answer was silent already" if cut else "no answer was interrupted"
             return self._check("silent_within_ms", cut, text)
-        _, passed, text = self._percentile("silent after the voice", values, bound)
+        passed, text = self._percentile("silent after the voice", values, bound)
         return self._check("silent_within_ms", passed, text)
 
     def _wer(self, bound: float) -> Check:
@@ -179,13 +179,11 @@ class _Judge:
             "max_wer", seen <= bound, f"word error rate {seen:.3f}, {word} {bound:g}"
         )
 
-    def _percentile(
-        self, what: str, values: Sequence[float], bound: float
-    ) -> tuple[float, bool, str]:
+    def _percentile(self, what: str, values: Sequence[float], bound: float) -> tuple[bool, str]:
         seen = nearest_rank(values, self.percent)
         word = "within" if seen <= bound else "expected within"
         text = f"{what}: p{self.percent:g} of {len(values)} is {seen:.0f} ms, {word} {bound:g}"
-        return seen, seen <= bound, text
+        return seen <= bound, text
 
     def _each(self, kind: str, holds: Callable[[Turn], bool], why: Why) -> Check:
         """Something holds of every turn; else of how many it does not, and why."""
