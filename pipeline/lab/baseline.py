@@ -1,9 +1,11 @@
 """A run against an earlier one, by paired statistics: pure.
 
 A repeat of a turn is paired with the same repeat of the same turn in the earlier run. The figure is
-the ratio of the pair; its centre is the trimmed geometric mean, which one hiccup of the machine
-does not move. How sure that is tells a bootstrap over the pairs, within each turn.
-Source: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentiles).
+the ratio of the pair, and their geometric mean, in which what lies far from the median is pulled in:
+one hiccup of the machine neither makes a regression nor hides one. How sure that is tells a bootstrap
+over the pairs, within each turn.
+Sources: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentiles);
+Hampel, "The influence curve and its role in robust estimation", 1974 (median and its deviation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +20,10 @@ from pipeline.lab.verdict import step_medians
 RATIO = 1.10  # what a regression surely exceeds
 LEAST_MS = 10.0  # and it is at least so much
 CONFIDENCE = 0.999  # one-sided
-FEWEST = 5  # pairs on which anything is said at all
-TRIM = 0.2  # of the pairs, at each end
+FEWEST = 10  # pairs on which anything is said: with fewer, noise of 10 % is called one in 500 times
+FAR = 3.0  # deviations from the median, beyond which a pair counts as if it were there
+DEVIATION = 1.4826  # of a normal distribution, from the median of the distances to its median
+LEAST_DEVIATION = 0.02  # of a logarithm: pairs that agree by chance do not make the others outliers
 RESAMPLES = 20_000
 SEED = 20_011  # the same pairs give the same verdict
 METRICS = ("first_audio_ms", "silent_ms")
@@ -60,22 +64,20 @@ def bounds(groups: Sequence[Pairs]) -> tuple[float, float, float]:
     Args:
         groups: pairs (then, now), above zero; each group is resampled within itself.
     """
-    logs = [np.log([now / then for then, now in pairs]) for pairs in groups]
+    logs = [pulled_in(np.log([now / then for then, now in pairs])) for pairs in groups]
     random = np.random.default_rng(SEED)
     drawn = [values[random.integers(0, len(values), (RESAMPLES, len(values)))] for values in logs]
-    centres = trimmed_mean(np.concatenate(drawn, axis=1))
+    centres = np.concatenate(drawn, axis=1).mean(axis=1)
     low, high = np.quantile(centres, [1 - CONFIDENCE, CONFIDENCE])
-    centre = trimmed_mean(np.concatenate(logs)[None])[0]
-    return float(np.exp(centre)), float(np.exp(low)), float(np.exp(high))
+    return float(np.exp(np.concatenate(logs).mean())), float(np.exp(low)), float(np.exp(high))
 
 
-def trimmed_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each row of float64 [rows, n], without the outermost values."""
-    count = values.shape[1]
-    cut = int(count * TRIM)
-    kept: NDArray[np.float64] = np.sort(values, axis=1)[:, cut : count - cut]
-    mean: NDArray[np.float64] = kept.mean(axis=1)
-    return mean
+def pulled_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64 [n], none of them further from the median than FAR deviations."""
+    centre = np.median(values)
+    deviation = DEVIATION * float(np.median(np.abs(values - centre)))
+    reach = FAR * max(deviation, LEAST_DEVIATION)
+    return values.clip(centre - reach, centre + reach)
 
 
 def is_regression(lower: float, delta_ms: float) -> bool:

@@ -127,6 +127,12 @@ class Suite(Frozen):
     clip: list[Saying] = Field(default_factory=list)
     conversation: list[Conversation] = Field(default_factory=list)
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if any(clip.over_answer_ms is not None for clip in self.clip):
+            raise ValueError("over_answer_ms of a clip alone: there is no answer before it")
+        return self
+
     @property
     def conversations(self) -> list[Conversation]:
         """Single clips first, each as a conversation of its own."""

@@ -223,4 +223,5 @@ def _why_unheard(turn: Turn) -> str:
         return "released before the user had finished"
     if "first_audio" not in turn.phases:
         return turn.outcome
-    return "a gap followed within a second"
+    late = "tts: the voice was late" if turn.voice_late_ms else "llm: words were missing"
+    return f"a gap followed within a second ({late})"

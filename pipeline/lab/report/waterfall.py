@@ -9,12 +9,12 @@ from pipeline.lab.run import Conversation, Mark, Turn, Wave
 SPANS = (
     # name, stage, milestones that it may begin with (the latest that was reached), and its end
     ("notices the silence", "turn", ("speech_end",), "silence"),
-    ("waits for the pause to last", "turn", ("silence",), "soft_end"),
+    ("waits out the pause", "turn", ("silence",), "soft_end"),
     ("recognises the words", "asr", ("decode_start",), "transcript"),
-    ("reads them", "llm", ("transcript",), "prefill"),
+    ("reads the words", "llm", ("transcript",), "prefill"),
     ("first id", "llm", ("prefill",), "first_id"),
     ("first sound", "tts", ("first_id",), "first_sound"),
-    ("decides that the turn is over", "turn", ("soft_end",), "release"),
+    ("decides it is over", "turn", ("soft_end",), "release"),
     ("begins to play", "audio", ("first_sound", "release"), "first_audio"),
 )
 GUIDES = {
