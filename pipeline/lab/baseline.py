@@ -1,9 +1,9 @@
 """A run against an earlier one, by paired statistics: pure.
 
 A repeat of a turn is paired with the same repeat of the same turn in the earlier run. The figure is
-the ratio of the pair, and their geometric mean, in which what lies far from the median is pulled in:
-one hiccup of the machine neither makes a regression nor hides one. How sure that is tells a bootstrap
-over the pairs, within each turn.
+the ratio of the pair, and their geometric mean, in which what lies far from the median is pulled
+in: one hiccup of the machine neither makes a regression nor hides one. How sure that is tells a
+bootstrap over the pairs, within each turn.
 Sources: Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13 (percentiles);
 Hampel, "The influence curve and its role in robust estimation", 1974 (median and its deviation).
 """

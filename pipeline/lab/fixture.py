@@ -81,7 +81,7 @@ class Voxring:
             VoxringError: the pipeline broke.
         """
         raw = {"cold": 0, "repeats": repeats, "clip": [{"file": str(file), **expected}]}
-        suite = validate(Suite, raw, "voxring.ask")
+        suite = validate(Suite, raw, "voxring.ask", "docs/lab.md explains every key")
         suite = suite.model_copy(update={"name": Path(file).stem})
         return Result(self._players.play(suite, self._folder, keep=True))
 

@@ -158,7 +158,7 @@ def read_suite(path: Path) -> Suite:
         raise ConfigError(f"{path} cannot be read: {error.strerror}", "Check its rights") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} is not TOML: {error}", "docs/lab.md shows one") from None
-    suite = validate(Suite, _with_defaults(raw), str(path))
+    suite = validate(Suite, _with_defaults(raw), str(path), "docs/lab.md explains every key")
     if not suite.conversations:
         raise ConfigError(f"{path} has nothing to say", "Add a [[clip]] with a file")
     return suite if suite.name else suite.model_copy(update={"name": path.stem})

@@ -54,8 +54,11 @@ def test_defaults_hold_where_nothing_else_is_said(tmp_path: Path) -> None:
     [
         ("", "has nothing to say. Add a [[clip]] with a file"),
         ("[[clip]", "is not TOML"),
-        ("[[clip]]\nname = 'x'", "clip.0.file"),
-        ("[[clip]]\nfile = 'a.wav'\nwithin = 5", "clip.0.within"),
+        ("[[clip]]\nname = 'x'", "clip.0.file is missing"),
+        (
+            "[[clip]]\nfile = 'a.wav'\nwithin = 5",
+            "unknown key clip.0.within. Did you mean clip.0.within_ms?",
+        ),
         ("[[clip]]\nfile = 'a.wav'\nwithin_ms = 0", "clip.0.within_ms"),
         ("[[clip]]\nfile = 'a.wav'\nwithin_ms = '5'", "clip.0.within_ms"),
         ("[[clip]]\nfile = 'a.wav'\noutcome = 'fine'", "clip.0.outcome"),
