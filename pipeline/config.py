@@ -388,8 +388,9 @@ def _toml_value(text: str) -> Any:
 def _explain(
     model: type[BaseModel], error: ValidationError, source: str, remedy: str
 ) -> ConfigError:
-    """The first finding as one line."""
-    finding = error.errors()[0]
+    """The finding that explains most, as one line."""
+    findings = error.errors()  # a key that is not known may be why another one is missing
+    finding = next((each for each in findings if each["type"] == "extra_forbidden"), findings[0])
     path = [str(part) for part in finding["loc"]]
     key = ".".join(path)
     if finding["type"] == "missing":
