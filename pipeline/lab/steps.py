@@ -1,5 +1,6 @@
 """Which step of a turn took the time until it was heard: pure."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ NAMES = {
     "release": "deciding that the turn is over",
     "first_audio": "starting to play",
 }
+
+PAUSE = {"silence", "soft_end", "decode_start"}  # in the order in which they came
+WORK = ("transcript", "prefill", "first_id", "first_sound")  # one after the other
 
 
 @dataclass(frozen=True)
@@ -60,22 +64,32 @@ def critical_path(phases: Mapping[str, float]) -> list[Step]:
     """
     if "first_audio" not in phases:
         return []
-    heard = phases["first_audio"]
-    ready, release = phases.get("first_sound"), phases.get("release")
-    hidden = release is not None and ready is not None and release <= ready
-    on_path = {
-        name: at
-        for name, at in phases.items()
-        if name in STAGES and at <= heard and not (hidden and name == "release")
-    }
-    order = list(STAGES)
     steps: list[Step] = []
     before = 0.0
-    for name, at in sorted(on_path.items(), key=lambda item: (item[1], order.index(item[0]))):
-        start = min(before, at) if not steps else before
+    for name, at in _in_order(phases):
+        start = before if steps else min(before, at)
         steps.append(Step(name, start, at - start))
         before = at
     return steps
+
+
+def _in_order(phases: Mapping[str, float]) -> list[tuple[str, float]]:
+    """What first audio waited for, cause before effect.
+
+    A program stamps what it has just passed on, so that the next one may stamp its own answer
+    first, by some microseconds: no cause is later than its effect.
+    """
+    ready = max((phases[name] for name in WORK if name in phases), default=-math.inf)
+    hidden = phases.get("release", ready) <= ready
+    begun = sorted(PAUSE & phases.keys(), key=lambda name: (phases[name], list(STAGES).index(name)))
+    chain = [*begun, *(name for name in WORK if name in phases), "release", "first_audio"]
+    found = []
+    limit = phases["first_audio"]
+    for name in reversed(chain):
+        if name in phases and not (hidden and name == "release"):
+            limit = min(limit, phases[name])
+            found.append((name, limit))
+    return found[::-1]
 
 
 def longest(steps: Iterable[Step]) -> Step | None:

@@ -13,7 +13,7 @@ from tests.pipeline.lab.making import run_of, turn
 from tests.pipeline.running import tone
 
 CLIP = '[[clip]]\nfile = "clip.wav"\nspeech_end_s = 0.3\n'
-SLOW_ASR = "asr.options={lines = ['What time is it?'], delay_ms = 600}"
+SLOW_ASR = "asr.options={lines = ['What time is it?'], delay_ms = 1200}"
 LONGER = 'llm.options={replies = ["OK, it is time."], ids_per_s = 1000}'
 ONCE = "cold = 0\nrepeats = 1\n"
 
@@ -79,9 +79,9 @@ def test_a_suite_that_is_met_leaves_all_its_files(tmp_path: Path) -> None:
     ("slow", "phase"),
     [
         (SLOW_ASR, "transcript (asr"),
-        ("llm.options={replies = ['OK.'], first_id_ms = 600}", "first_id (llm"),
-        ("tts.options={work_ms = 600}", "first_sound (tts"),
-        ("turn.release_ms=800", "release (turn"),
+        ("llm.options={replies = ['OK.'], first_id_ms = 1200}", "first_id (llm"),
+        ("tts.options={work_ms = 1200}", "first_sound (tts"),
+        ("turn.release_ms=1500", "release (turn"),
     ],
 )
 def test_a_stage_that_is_slowed_makes_the_suite_fail_and_is_named(

@@ -58,6 +58,17 @@ def test_an_early_silence_takes_no_negative_time() -> None:
     assert took(PHASES | {"silence": -40.0})["silence"] == 0
 
 
+def test_a_cause_that_was_stamped_behind_its_effect_keeps_its_step() -> None:
+    late = PHASES | {
+        "first_id": 811.2,
+        "first_sound": 811.1,
+        "release": 252.0,
+        "first_audio": 811.1,
+    }
+    assert took(late)["first_id"] == pytest.approx(601.1)
+    assert took(late)["first_sound"] == 0.0
+
+
 @given(st.dictionaries(st.sampled_from(list(STAGES)), st.floats(-500, 5000)))
 def test_steps_leave_no_gap_and_end_with_first_audio(phases: dict[str, float]) -> None:
     steps = critical_path(phases)
