@@ -100,7 +100,7 @@ def test_a_slower_run_fails_against_its_baseline(tmp_path: Path) -> None:
     suite(tmp_path, f"cold = 0\nrepeats = 10\n{CLIP}")
     then = run_of(*(turn("clip", 304.0, repeat=n) for n in range(1, 11)))
     (tmp_path / "base.json").write_text(to_json(then))
-    finished = play(tmp_path, "--baseline", "base.json", "--set", SLOW_ASR)
+    finished = play(tmp_path, "--baseline", "base.json", "--set", SLOW_ASR.replace("1200", "400"))
     assert finished.code == 1
     (line,) = complaints(finished)
     assert "times the baseline" in line
