@@ -9,13 +9,14 @@ Hampel, "The influence curve and its role in robust estimation", 1974 (median an
 """
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.lab.run import Comparison, Run, Turn
-from pipeline.lab.verdict import step_medians
+from pipeline.lab.verdict import blame_gaps, step_medians
 
 RATIO = 1.10  # what a regression surely exceeds
 LEAST_MS = 10.0  # and it is at least so much
@@ -45,7 +46,21 @@ def compare(before: Run, after: Run) -> list[Comparison]:
                 [t for t in run.turns if t.warm and t.name in by_key] for run in (before, after)
             ]
             found.append(_compare("", metric, by_key, *mine))
-    return found
+    return found + [lost for key in after.keys if (lost := _lost(key, before, after))]
+
+
+def fewer_by_chance(then: tuple[int, int], now: tuple[int, int]) -> float:
+    """How likely as few successes as now, or fewer, would be if nothing had changed.
+
+    Fisher's exact test, one-sided ("The Design of Experiments", 1935).
+
+    Args:
+        then: successes, of how many.
+        now: the same.
+    """
+    good, drawn, every = then[0] + now[0], now[1], then[1] + now[1]
+    ways = range(max(0, drawn - (every - good)), min(now[0], drawn) + 1)
+    return sum(comb(good, k) * comb(every - good, drawn - k) for k in ways) / comb(every, drawn)
 
 
 def pair(before: Sequence[Turn], after: Sequence[Turn], metric: str) -> list[tuple[float, float]]:
@@ -121,6 +136,29 @@ def _compare(
             "phase_delta_ms": grown,
         }
     )
+
+
+def _lost(key: str, before: Run, after: Run) -> Comparison | None:
+    """Turns whose first audio no longer counts are in no pair, and worse than slower ones.
+
+    None: there are not more of them than chance may bring.
+    """
+    turns = after.of(key, warm=True)
+    then, now = _counted(before.of(key, warm=True)), _counted(turns)
+    if not then[0] or not now[1] or fewer_by_chance(then, now) > 1 - CONFIDENCE:
+        return None
+    return Comparison(
+        key=key,
+        metric="counted",
+        pairs=now[1],
+        ratio=round(now[0] / now[1] / (then[0] / then[1]), 4),
+        regression=True,
+        phase=blame_gaps(turn for turn in turns if turn.first_audio_ms is None),
+    )
+
+
+def _counted(turns: Sequence[Turn]) -> tuple[int, int]:
+    return sum(turn.first_audio_ms is not None for turn in turns), len(turns)
 
 
 def _grown(before: Sequence[Turn], after: Sequence[Turn]) -> tuple[str, float | None]:

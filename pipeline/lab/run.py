@@ -158,7 +158,7 @@ class Comparison(Part):
 
     Attributes:
         key: of the turn; "": all of them.
-        metric: "first_audio_ms" or "silent_ms".
+        metric: "first_audio_ms", "silent_ms", or "counted": the share of first audios that count.
         pairs: repeats that both runs have.
         ratio: now over then.
         lower: bound of the ratio at 99.9 % confidence, one-sided.

@@ -6,7 +6,11 @@ from pipeline.lab.baseline import CONFIDENCE, FEWEST, LEAST_MS, RATIO
 from pipeline.lab.run import Check, Comparison, Run
 from pipeline.lab.steps import NAMES, STAGES
 
-METRIC_NAMES = {"first_audio_ms": "first audio", "silent_ms": "silence after an interruption"}
+METRIC_NAMES = {
+    "first_audio_ms": "first audio",
+    "silent_ms": "silence after an interruption",
+    "counted": "share of first audios that count",
+}
 
 
 def failures(run: Run) -> Iterator[str]:
@@ -30,6 +34,9 @@ def check_text(check: Check) -> str:
 def comparison_text(each: Comparison) -> str:
     """How a turn compares with the baseline."""
     name = f"{each.key or 'all turns'}: {METRIC_NAMES.get(each.metric, each.metric)}"
+    if each.metric == "counted":
+        who = f", for want of {each.phase} ({STAGES[each.phase]})" if each.phase else ""
+        return f"{name} is {each.ratio:.2f} times the baseline's{who}"
     if each.ratio is None or each.lower is None or each.delta_ms is None:
         return f"{name}: {each.pairs} pairs with the baseline, {FEWEST} are needed for a verdict"
     share = f"{each.ratio:.2f} times the baseline ({each.delta_ms:+.0f} ms, {each.pairs} pairs)"

@@ -71,6 +71,13 @@ def blame(late: Sequence[Turn], before: Sequence[Turn]) -> tuple[str, str]:
     return name, f"{describe(name, took[name])} of it"
 
 
+def blame_gaps(turns: Iterable[Turn]) -> str:
+    """The milestone of the stage that left gaps in answers; "" where there were none."""
+    gaps = [turn for turn in turns if turn.underruns_ms and not turn.cut_off]
+    late = sum(bool(turn.voice_late_ms) for turn in gaps)
+    return "" if not gaps else "first_sound" if 2 * late >= len(gaps) else "first_id"
+
+
 def step_medians(turns: Sequence[Turn]) -> dict[str, float]:
     """What each step took, ms: the median of the turns, a step that nothing waited for being 0."""
     paths = [{step.name: step.took_ms for step in turn.steps} for turn in turns]
@@ -134,7 +141,7 @@ class _Judge:
         if unheard:
             why = ", ".join(sorted({_why_unheard(turn) for turn in unheard}))
             text = f"first audio does not count in {len(unheard)} of {len(self.turns)}: {why}"
-            yield self._check(kind, False, text)
+            yield self._check(kind, False, text, blame_gaps(unheard))
             return
         passed, text = self._percentile("first audio", samples(self.turns), bound)
         late = [turn for turn in self.turns if (turn.first_audio_ms or 0.0) > bound]

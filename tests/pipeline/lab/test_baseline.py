@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from pipeline.lab.baseline import FEWEST, bounds, compare, is_regression, pair, pulled_in
+from pipeline.lab.baseline import (
+    FEWEST,
+    bounds,
+    compare,
+    fewer_by_chance,
+    is_regression,
+    pair,
+    pulled_in,
+)
 from tests.pipeline.lab.making import run_of, turn
 
-TRIES = 60
+TRIES = 30
 
 
 def noisy(seed: int, count: int, factor: float = 1.0, spread: float = 0.05) -> list[float]:
@@ -118,3 +126,26 @@ def test_what_lies_far_out_is_pulled_in_and_nothing_else() -> None:
     assert near[4] == pytest.approx(0.2 + 3 * 1.4826 * 0.1)
     same = np.array([0.1, 0.1, 0.1, 0.15])
     assert pulled_in(same).tolist() == same.tolist(), "values that agree make no other an outlier"
+
+
+def test_answers_that_no_longer_count_are_a_regression_and_not_just_missing() -> None:
+    gaps: dict[str, object] = {"underruns_ms": [80.0], "voice_late_ms": [300.0]}
+    before = run_of(*(turn(repeat=n) for n in range(12)))
+    after = run_of(*(turn(ms=None, repeat=n, **gaps) for n in range(12)))  # type: ignore[arg-type]
+    (told,) = compare(before, after)
+    assert (told.metric, told.regression, told.phase) == ("counted", True, "first_sound")
+    few = run_of(*(turn(ms=None if n < 2 else 304.0, repeat=n) for n in range(12)))
+    assert not any(each.regression for each in compare(before, few)), "two in twelve may be chance"
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "chance"),
+    [
+        ((12, 12), (0, 12), 3.7e-7),
+        ((12, 12), (12, 12), 1.0),
+        ((1, 1), (0, 1), 0.5),
+        ((0, 5), (0, 5), 1),
+    ],
+)
+def test_the_exact_test(then: tuple[int, int], now: tuple[int, int], chance: float) -> None:
+    assert fewer_by_chance(then, now) == pytest.approx(chance, rel=0.01)

@@ -181,7 +181,7 @@ def test_axes_hold_every_value_and_end_at_round_ones() -> None:
     assert (scale.low, scale.high) == (0, 400)
     assert scale_of([]).ticks()[0].label == "0"
     assert scale_of([-120, 50]).low <= -120
-    assert [tick.label for tick in scale_of([0, 1400]).ticks(unit=" ms")][-1] == "1,400 ms"
+    assert [tick.label for tick in scale_of([0, 1400]).ticks(unit=" ms")][-1] == "1,500 ms"
 
 
 def test_percentiles_are_those_of_numpy() -> None:
