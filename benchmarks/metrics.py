@@ -640,6 +640,21 @@ SOAK = Benchmark(
     ),
 )
 
+GATE = Benchmark(
+    "gate",
+    "Does a latency suite fail when a stage is slowed, and only then?",
+    "unslowed runs",
+    (
+        Metric("passed_share", "unslowed runs that pass against their baseline", Bar(1, True)),
+        Metric("runs", "unslowed runs, each on a fresh start of all programs"),
+        Metric(
+            "named_share",
+            "slowed runs that fail and name a step of the stage that was slowed (and of each)",
+            Bar(1, True),
+        ),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     OVERHEAD,
@@ -662,4 +677,5 @@ BENCHMARKS = (
     LLM_NEIGHBOUR,
     TTS,
     SOAK,
+    GATE,
 )

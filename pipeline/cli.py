@@ -10,6 +10,7 @@ from pipeline.commands import (  # noqa: F401 - each adds its command
     devices,
     models,
     replay,
+    report,
     top,
 )
 from pipeline.commands.app import MISTAKE, app, ask_for_command, complain, plainly, stdout

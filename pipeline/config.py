@@ -339,11 +339,17 @@ def builtin_configs() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def validate(model: type[M], raw: Mapping[str, Any], source: str) -> M:
+def validate(
+    model: type[M],
+    raw: Mapping[str, Any],
+    source: str,
+    remedy: str = "`voxring config` prints every key with its value",
+) -> M:
     """Check raw values against a model.
 
     Args:
         source: what to call the place they came from.
+        remedy: what to do about a wrong value.
 
     Raises:
         ConfigError: names the place, the key and, for an unknown key, the nearest valid one.
@@ -351,7 +357,7 @@ def validate(model: type[M], raw: Mapping[str, Any], source: str) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise _explain(model, error, source) from None
+        raise _explain(model, error, source, remedy) from None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -394,18 +400,24 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-def _explain(model: type[BaseModel], error: ValidationError, source: str) -> ConfigError:
-    """The first finding as one line."""
-    finding = error.errors()[0]
+def _explain(
+    model: type[BaseModel], error: ValidationError, source: str, remedy: str
+) -> ConfigError:
+    """The finding that explains most, as one line."""
+    findings = error.errors()  # a key that is not known may be why another one is missing
+    finding = next((each for each in findings if each["type"] == "extra_forbidden"), findings[0])
     path = [str(part) for part in finding["loc"]]
     key = ".".join(path)
+    if finding["type"] == "missing":
+        return ConfigError(f"{source}: {key} is missing", remedy)
+    if finding["type"] == "value_error":  # of a table: its parts contradict each other
+        return ConfigError(
+            f"{source}: {f'{key}: ' if key else ''}{finding['ctx']['error']}", remedy
+        )
     if finding["type"] != "extra_forbidden":
         is_table = finding["type"] in ("model_type", "model_attributes_type")
         expected = "it is a table of keys" if is_table else finding["msg"].lower()
-        return ConfigError(
-            f"{source}: {key} is {finding['input']!r}; {expected}",
-            "`voxring config` prints every key with its value",
-        )
+        return ConfigError(f"{source}: {key} is {finding['input']!r}; {expected}", remedy)
     known = _keys(model, path[:-1])
     near = difflib.get_close_matches(path[-1], known, 1, 0.5)
     prefix = ".".join([*path[:-1], ""])
@@ -414,7 +426,7 @@ def _explain(model: type[BaseModel], error: ValidationError, source: str) -> Con
 
 
 def _keys(model: type[BaseModel], path: list[str]) -> list[str]:
-    for name in path:
+    for name in (name for name in path if not name.isdigit()):  # that is a place in a list
         inner = model.model_fields[name].annotation
         candidates = [inner, *get_args(inner)]
         model = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))

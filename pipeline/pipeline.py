@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,7 +22,7 @@ from pipeline.timeline import Collector, Timeline
 from pipeline.tokenizer import vocabulary_for
 from pipeline.transcript import Transcript
 from pipeline.transcript_file import TranscriptFile
-from ringbuf import BellWatch, Lane
+from ringbuf import BellWatch, EventRecord, Lane
 from stages.audio.device.sound_devices import check as check_devices
 from stages.outcome import Outcome
 
@@ -49,6 +49,10 @@ class Pipeline:
         on_progress: gets (program, what it does, how far it is from 0 to 1 or None) while
             models are fetched and loaded.
 
+    Attributes:
+        on_records: gets what the stages record, of all lanes, as it is collected: at the end of
+            each turn, and by `collect`.
+
     Raises:
         OutputError: on entry, if a folder for transcripts or recordings cannot be written to.
         AudioError: on entry, if the sound devices that are meant are not there.
@@ -57,6 +61,7 @@ class Pipeline:
 
     def __init__(self, config: Config, on_progress: Progress = silent) -> None:
         self.config = config
+        self.on_records: Callable[[Sequence[EventRecord]], None] = lambda records: None
         self._on_progress = on_progress
         self._lanes: dict[int, ClientLane] = {}
         self._collector = Collector()
@@ -117,7 +122,7 @@ class Pipeline:
         """
         self._require_running()
         shared = await self._sessions.open()
-        self._collect()
+        self.collect()
         self._collector.forget(shared.number)
         lane = ClientLane(shared, self._vocabulary, self._finish, self._release, self._close)
         lane.transcript = self._transcript(shared)
@@ -129,6 +134,13 @@ class Pipeline:
             )
         shared.set("attended", shared.get("session"))
         return lane
+
+    def collect(self) -> None:
+        """Take what the stages have recorded until now."""
+        for ring in self._rings:
+            records = ring.take()
+            self._collector.add(records)
+            self.on_records(records)
 
     def _check_folders(self) -> None:
         """Those for what is kept of conversations are for their owner alone."""
@@ -191,12 +203,8 @@ class Pipeline:
                 log.exception("lane %d told something that cannot be read", number)
                 lane.tell(SessionError(f"what the stages told cannot be read: {error!r}"))
 
-    def _collect(self) -> None:
-        for ring in self._rings:
-            self._collector.add(ring.take())
-
     def _finish(self, lane: int, turn: int, answer: int, outcome: Outcome) -> Timeline:
-        self._collect()
+        self.collect()
         dropped = sum(ring.dropped for ring in self._rings)
         lost, self._lost = dropped - self._lost, dropped
         return self._collector.finish(lane, turn, answer, outcome, lost)

@@ -1,9 +1,7 @@
 """A replay as people and programs read it."""
 
 import json
-import os
 import platform
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.config import usable_cores
-from pipeline.errors import OutputError
+from pipeline.output import write_text
 from pipeline.packages import version_of
 from pipeline.replay import Answer
 from pipeline.timeline import Timeline
@@ -50,22 +48,6 @@ def as_json(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def check_json(path: Path) -> None:
-    """Check that `write_json` will have a place, before anything is played.
-
-    Raises:
-        OutputError: there is no such folder, or no permission.
-    """
-    try:
-        if path.exists():
-            with path.open("ab"):
-                return
-        with tempfile.TemporaryFile(dir=path.parent):
-            return
-    except OSError as error:
-        raise _json_error(path, error) from error
-
-
 def write_json(path: Path, answers: Sequence[Answer]) -> None:
     """Write `as_json` to a file; a file appears whole or not at all.
 
@@ -73,18 +55,7 @@ def write_json(path: Path, answers: Sequence[Answer]) -> None:
         OutputError: it cannot be written.
     """
     text = json.dumps(as_json(answers), indent=2, ensure_ascii=False) + "\n"
-    try:
-        if path.exists() and not path.is_file():  # such as /dev/stdout
-            path.write_text(text, encoding="utf-8")
-            return
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise _json_error(path, error) from error
+    write_text(path, text, "--json")
 
 
 def latencies(answers: Iterable[Answer]) -> list[float]:
@@ -244,7 +215,3 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor()
-
-
-def _json_error(path: Path, error: OSError) -> OutputError:
-    return OutputError(f"{path} cannot be written: {error.strerror}", "Choose another --json")

@@ -140,6 +140,7 @@ class Collector:
 
 KEPT_CLIP_EVENTS = 4  # two clips: one may still be heard while the next has begun
 CLIP_EVENTS = {Event.CLIP_START, Event.SPEECH_END}
+OF_EDGE = {Event.OPENED, *CLIP_EVENTS}  # they belong to no turn
 
 
 def _is_later(record: EventRecord, turn: int, answer: int) -> bool:
@@ -149,7 +150,7 @@ def _is_later(record: EventRecord, turn: int, answer: int) -> bool:
 
 def _belongs(record: EventRecord, turn: int, answer: int) -> bool:
     """Of the answer that counted; or of the turn, where there is no answer yet."""
-    if record.event in CLIP_EVENTS:
+    if record.event in OF_EDGE:
         return False
     return record.answer == answer or (record.event in OF_TURN and record.turn == turn)
 

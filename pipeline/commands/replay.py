@@ -1,9 +1,9 @@
-"""`voxring replay`: recorded questions at real-time pace, with their timelines."""
+"""`voxring replay`: recorded questions, or a suite of them, at real-time pace."""
 
 import asyncio
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,27 +18,37 @@ from pipeline.commands.app import (
     stderr,
     stdout,
 )
+from pipeline.commands.suite import Files, run_suite, suite_among
 from pipeline.config import Config
-from pipeline.errors import OutputError
+from pipeline.errors import ConfigError, OutputError
+from pipeline.lab.suite import read_suite, suite_of
 from pipeline.live_turn import LiveTurn
-from pipeline.output import check_writable
+from pipeline.output import check_file, check_writable
 from pipeline.pipeline import Pipeline
 from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files, read_question, replay
-from pipeline.report import BAD, check_json, print_turn, render_summary, write_json
+from pipeline.report import BAD, print_turn, render_summary, write_json
+
+
+def _file(text: str) -> Any:
+    """An option that names a file, in a panel of its own in --help."""
+    return typer.Option(metavar="FILE", help=text, rich_help_panel="Suites, reports, exports")
 
 
 @app.command("replay")
 @plainly
 def replay_command(
     clips: Annotated[
-        list[Path], typer.Argument(metavar="CLIP", help="WAV, FLAC or MP3 files with speech.")
+        list[Path],
+        typer.Argument(
+            metavar="CLIP|SUITE.toml", help="WAV, FLAC or MP3 files with speech; or one suite."
+        ),
     ],
     config: ConfigPath = None,
     overrides: Overrides = None,
     repeat: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often each clip is played.")
-    ] = 1,
+        int | None, typer.Option(min=1, metavar="N", help="How often each clip is played.")
+    ] = None,
     warmup: Annotated[
         int, typer.Option(min=0, metavar="N", help="Turns before that, not reported.")
     ] = 0,
@@ -48,8 +58,17 @@ def replay_command(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the figures, as JSON.")
     ] = None,
+    report: Annotated[Path | None, _file("A report to look at: one HTML file.")] = None,
+    baseline: Annotated[Path | None, _file("An earlier run; being slower is a failure.")] = None,
+    save_baseline: Annotated[Path | None, _file("Keep this run, to compare later ones.")] = None,
+    junit: Annotated[Path | None, _file("The verdict for CI services: JUnit XML.")] = None,
+    jsonl: Annotated[Path | None, _file("Each turn as a line of JSON.")] = None,
+    csv: Annotated[Path | None, _file("Each turn as a row of CSV.")] = None,
 ) -> None:
     """Play recorded questions at real-time pace and show where each millisecond went.
+
+    A suite (TOML) also tells what is expected: words, milliseconds, interruptions. What is missed
+    ends the command with 1, a line for each, which names the phase that took the time.
 
     For example:
 
@@ -57,15 +76,33 @@ def replay_command(
 
     * `voxring replay a.wav b.mp3 --repeat 10 --json result.json`
 
-    * `voxring replay a.wav --set turn.release_ms=400`
+    * `voxring replay a.wav --set turn.release_ms=400 --report a.html`
+
+    * `voxring replay demos/suite.toml --report suite.html --save-baseline then.json`
+
+    * `voxring replay demos/suite.toml --baseline then.json --junit verdict.xml`
     """
+    files = Files(json, jsonl, csv, junit, report, save_baseline)
+    path = suite_among(clips)
+    if path or baseline or set(files.items()) - {("--json", json)}:
+        if out or warmup:
+            option = "--out" if out else "--warmup"
+            raise ConfigError(
+                f"{option} is for clips alone", "A suite has cold rounds, and reports"
+            )
+        suite = read_suite(path) if path else suite_of(clips, repeat or 1, cold=0)
+        suite = suite.model_copy(update={"repeats": repeat}) if repeat else suite
+        folder = path.parent if path else Path()
+        run_suite(suite, folder, config, overrides or (), files, baseline)
+        return
     settings = load(config, overrides)
     questions = [read_question(clip) for clip in clips]
+    repeat = repeat or 1
     if out:
         answer_files(questions, repeat, out)
         check_writable(out, "--out")
     if json:
-        check_json(json)
+        check_file(json, "--json")
     answers: list[Answer] = []
     try:
         asyncio.run(_replay(settings, questions, repeat, warmup, out, answers))

@@ -56,6 +56,7 @@ class FileSession(Session):
             lane, on_start=self._begin_answer, on_span=self._keep, on_end=self._write_answer
         )
         self.due = self._opened + BLOCK_NS
+        lane.emit(Event.OPENED, at=self._opened)
 
     def step(self) -> None:
         """Follow orders, then hear and speak what is due."""

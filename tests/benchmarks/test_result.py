@@ -26,6 +26,7 @@ COUNTS = {
     "unequal_strict_steps", "traces", "error_ratio", "error_ours", "error_stock",
     "greedy_agreement", "first_divergence_p50", "gap_at_divergence_max", "allocations",
     "lanes_turns", "lanes_real_time_factor", "lanes_late",
+    "passed_share", "runs", "named_share",
     "ends_recognised", "pauses_called_ends", "cuts_called_ends", "ends", "pauses", "cuts",
     "end_probability", "pause_probability", "cut_probability",
     "first_sound_ratio", "max_sample_difference", "length_ratio",

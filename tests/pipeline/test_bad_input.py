@@ -100,7 +100,10 @@ ASKED_WRONG = {
     "out takes no files": (["good.wav", "--out", "/proc/self"], ["/proc/self cannot be written"]),
     "json into no folder": (
         ["good.wav", "--json", "no/result.json"],
-        ["no/result.json cannot be written: No such file or directory", "Choose another --json"],
+        [
+            "no/result.json cannot be written: No such file or directory",
+            "Name another place with --json",
+        ],
     ),
     "json is a folder": (["good.wav", "--json", "folder"], ["folder cannot be written"]),
 }

@@ -14,11 +14,11 @@ from pipeline.commands.app import FAILED, INTERRUPTED, MISTAKE, TERMINATED
 from pipeline.errors import OutputError
 from pipeline.events import ReplyText, TurnEnded, UserText
 from pipeline.live_turn import LiveTurn
+from pipeline.output import check_file
 from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files
 from pipeline.report import (
     as_json,
-    check_json,
     render_summary,
     render_turn,
     summarize,
@@ -150,15 +150,15 @@ def test_percentiles() -> None:
 
 def test_json_is_checked_for_before_and_written_after(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    check_json(file)
+    check_file(file, "--json")
     assert list(tmp_path.iterdir()) == [], "a check leaves nothing"
     write_json(file, [answer()])
-    check_json(file)
+    check_file(file, "--json")
     assert json.loads(file.read_text())["turns"]
     assert list(tmp_path.iterdir()) == [file]
     for bad in (tmp_path, tmp_path / "no" / "result.json", file / "result.json"):
         with pytest.raises(OutputError, match=f"{bad} cannot be written"):
-            check_json(bad)
+            check_file(bad, "--json")
         with pytest.raises(OutputError, match=f"{bad} cannot be written"):
             write_json(bad, [answer()])
 

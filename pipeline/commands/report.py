@@ -1,0 +1,40 @@
+"""`voxring report`: a run as a page to look at."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.commands.app import app, plainly, stdout
+from pipeline.commands.suite import html, needs_jinja
+from pipeline.lab.run import read_run
+from pipeline.output import write_text
+
+
+@app.command("report")
+@plainly
+def report_command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN.json", help="What `voxring replay --json` has written.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="The page; by default beside the run."),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Make a report of a run: one HTML file that needs no network.
+
+    For example:
+
+    * `voxring report run.json`
+
+    * `voxring report run.json -o report.html --open`
+    """
+    needs_jinja()
+    page = out or run.with_suffix(".html")
+    write_text(page, html(read_run(run)), "--out")
+    stdout.print(str(page), highlight=False, soft_wrap=True)
+    if open_it:
+        webbrowser.open(page.absolute().as_uri())

@@ -1,0 +1,1 @@
+"""The latency lab: suites of recorded conversations, their verdicts, comparisons and reports."""

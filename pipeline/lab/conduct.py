@@ -1,0 +1,83 @@
+"""One conversation of a suite, as a person would hold it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from pipeline.errors import SessionError
+from pipeline.lab.mix import Said, total_s
+from pipeline.lab.target import Talk, Told
+
+POLL_S = 0.01
+GRACE_S = 1.5  # behind a clip, for a voice to be noticed
+LIMIT_S = 120.0  # beyond the clips' own length, for anything to happen at all
+OnSay = Callable[[Said], None]
+
+
+async def hold(talk: Talk, clips: Sequence[Said], on_say: OnSay = lambda said: None) -> Told:
+    """Say every clip when its time has come, and hear the last answer out.
+
+    Args:
+        on_say: told of each clip that begins.
+
+    Raises:
+        SessionError: a turn did not end in time, or the conversation is over.
+        StageError: a stage has died.
+    """
+    now = asyncio.get_running_loop().time
+    limit = now() + total_s(clips) + LIMIT_S
+    try:
+        async with asyncio.timeout_at(limit):
+            await _ended(talk)  # a greeting
+            for number, said in enumerate(clips):
+                if said.say.over_answer_ms is not None:
+                    await _into_answer(talk, said.say.over_answer_ms / 1000)
+                elif number:
+                    await _quiet(talk)
+                    await _pause(talk, said.say.pause_s)
+                on_say(said)
+                talk.say(said)
+            await _quiet(talk)
+            return await talk.close()
+    except TimeoutError:
+        raise SessionError(
+            f"{clips[0].key}: the conversation did not end within {total_s(clips) + LIMIT_S:.0f} s"
+        ) from None
+
+
+async def _ended(talk: Talk) -> None:
+    """Every turn that has begun was told to its end."""
+    while talk.turns_ended < talk.turns_begun:
+        await talk.wait(1.0)
+
+
+async def _quiet(talk: Talk) -> None:
+    """The clip is over, and so is every turn that it began; a voice may be noticed late."""
+    now = asyncio.get_running_loop().time
+    before = talk.turns_ended
+    while talk.is_saying:
+        await talk.wait(1.0)
+    settled = now() + GRACE_S
+    while talk.turns_ended < talk.turns_begun or (talk.turns_ended == before and now() < settled):
+        await talk.wait(min(1.0, max(POLL_S, settled - now())))
+
+
+async def _into_answer(talk: Talk, seconds: float) -> None:
+    """So long after an answer began to sound; at once if there will be none."""
+    now = asyncio.get_running_loop().time
+    before = talk.turns_ended
+    settled: float | None = None
+    while talk.is_saying or not talk.is_answering:
+        if not talk.is_saying and settled is None:
+            settled = now() + GRACE_S
+        noticed = talk.turns_begun > talk.turns_ended
+        if settled is not None and not noticed and (talk.turns_ended > before or now() >= settled):
+            return  # it has ended already, or never began
+        await talk.wait(POLL_S)
+    await _pause(talk, seconds)
+
+
+async def _pause(talk: Talk, seconds: float) -> None:
+    now = asyncio.get_running_loop().time
+    until = now() + seconds
+    while (left := until - now()) > 0:
+        await talk.wait(left)
