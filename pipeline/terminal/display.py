@@ -106,7 +106,8 @@ def display_for(console: Console) -> Display:
     """
     if isinstance(console.file, TextIOWrapper):
         console.file.reconfigure(errors="replace")
-    if console.is_terminal and not console.is_dumb_terminal:
+    # Not `console.is_terminal` alone: FORCE_COLOR makes a pipe one.
+    if console.is_terminal and console.file.isatty() and not console.is_dumb_terminal:
         return Picture(console)
     return PlainLines(sys.stdout)
 

@@ -30,8 +30,15 @@ CUT = Exchange(2, "Tell me more.", "They also", Outcome.INTERRUPTED, "310 ms", "
 LIVE = (Live(1, "What do plants need to grow?", True, "Plants need light, water,"), Live(2, "And"))
 
 
+class Tty(io.TextIOWrapper):
+    """What was written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def console(width: int = 80, height: int = 24, encoding: str = "utf-8") -> Console:
-    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+    file = Tty(io.BytesIO(), encoding=encoding, newline="\n")
     return Console(file=file, width=width, height=height, force_terminal=True, no_color=True)
 
 
@@ -205,3 +212,6 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_plain_lines(
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(display_for(console()), PlainLines)
     assert isinstance(display_for(Console(file=io.StringIO())), PlainLines)
+    monkeypatch.setenv("TERM", "xterm")
+    forced = Console(file=io.StringIO(), force_terminal=True)
+    assert isinstance(display_for(forced), PlainLines), "a pipe in which colours are wanted"
