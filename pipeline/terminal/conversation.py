@@ -20,7 +20,7 @@ from stages.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class Running:
     """A turn that is going on.
 
     Attributes:
@@ -42,12 +42,12 @@ class Conversation:
     """
 
     def __init__(self) -> None:
-        self._live: dict[int, Live] = {}  # by turn
+        self._live: dict[int, Running] = {}  # by turn
         self._answered = 0  # the turn whose answer may be heard
         self._over: int | None = None  # the newest turn that has ended
 
     @property
-    def live(self) -> list[Live]:
+    def live(self) -> list[Running]:
         """Turns that go on, the oldest first: more than one while an answer is being cut."""
         return list(self._live.values())
 
@@ -77,7 +77,7 @@ class Conversation:
         """Follow the voice: what was heard of the answer that is sounding; "": nothing is."""
         live = self._live.get(self._answered)
         if live and (said := clean(text)):
-            self._live[live.turn] = Live(live.turn, live.user, live.final, said)
+            self._live[live.turn] = Running(live.turn, live.user, live.final, said)
 
     def finish(self) -> list[Entry]:
         """The conversation is over: what was still going on."""
@@ -87,8 +87,8 @@ class Conversation:
     def _change(self, turn: int, user: str | None = None, *, final: bool = False) -> None:
         if self._over is not None and not is_newer(turn, self._over):
             return  # it was told already
-        was = self._live.get(turn, Live(turn))
-        said = was if user is None else Live(turn, user, final, was.answer)
+        was = self._live.get(turn, Running(turn))
+        said = was if user is None else Running(turn, user, final, was.answer)
         self._live[turn] = said
         order = sorted(self._live, key=lambda t: t - turn + 0x8000_0000 & 0xFFFF_FFFF)
         self._live = {t: self._live[t] for t in order}
@@ -96,7 +96,7 @@ class Conversation:
     def _end(self, ended: TurnEnded) -> list[Entry]:
         turn = ended.timeline.turn
         older = [live for t, live in self._live.items() if is_newer(turn, t)]
-        was = self._live.get(turn, Live(turn))
+        was = self._live.get(turn, Running(turn))
         self._live = {t: live for t, live in self._live.items() if is_newer(t, turn)}
         if self._over is None or is_newer(turn, self._over):
             self._over = turn
@@ -111,7 +111,7 @@ class Conversation:
         return [*left, exchange] if _is_worth_showing(exchange) else left
 
 
-def _unfinished(live: Live) -> Exchange:
+def _unfinished(live: Running) -> Exchange:
     return Exchange(live.turn, live.user, live.answer, None)
 
 

@@ -8,7 +8,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from pipeline.floor import Floor
-from pipeline.terminal.conversation import Live
+from pipeline.terminal.conversation import Running
 from pipeline.terminal.meter import bar
 from pipeline.terminal.paint import labelled
 
@@ -41,7 +41,7 @@ class Moment:
 
     floor: Floor = Floor.OPEN
     level: float = -100.0
-    live: tuple[Live, ...] = ()
+    live: tuple[Running, ...] = ()
     is_muted: bool = False
     is_pushed: bool = False
     is_held: bool = False
@@ -76,7 +76,7 @@ class Screen:
             yield Segment.line()
 
 
-def _talk(live: Sequence[Live]) -> list[RenderableType]:
+def _talk(live: Sequence[Running]) -> list[RenderableType]:
     """What is said, and room below it."""
     rows: list[RenderableType] = []
     for turn in live:

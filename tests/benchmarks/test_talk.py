@@ -5,14 +5,14 @@ from rich.text import Text
 
 from benchmarks.talk import SCENES, Film, main, rendered
 from pipeline.floor import Floor
-from pipeline.terminal.conversation import Live
+from pipeline.terminal.conversation import Running
 from pipeline.terminal.entry import Note
 from pipeline.terminal.screen import Moment
 
 SILENT = Moment(Floor.OPEN, -60.0)
-ASKED = Moment(Floor.USER, -20.0, (Live(1, "What"),))
-MORE = Moment(Floor.USER, -20.0, (Live(1, "What do"),))
-ANSWERED = Moment(Floor.ANSWER, -60.0, (Live(1, "What do?", True, "Plants need"),))
+ASKED = Moment(Floor.USER, -20.0, (Running(1, "What"),))
+MORE = Moment(Floor.USER, -20.0, (Running(1, "What do"),))
+ANSWERED = Moment(Floor.ANSWER, -60.0, (Running(1, "What do?", True, "Plants need"),))
 
 
 def film(*moments: Moment) -> Film:

@@ -92,7 +92,7 @@ def test_keys_on_a_terminal(tmp_path: Path) -> None:
     with on_terminal(tmp_path, "--clip", "clip.wav", "--set", LONG) as terminal:
         before = terminal.modes
         terminal.wait_for("voxring  All work")
-        terminal.press(b"i")
+        terminal.press(b"\x1b")
         terminal.wait_for("(interrupted)")
         terminal.press(b"m")
         terminal.wait_for("microphone off")

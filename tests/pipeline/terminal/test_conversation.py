@@ -13,7 +13,7 @@ from pipeline.events import (
     TurnEnded,
     UserText,
 )
-from pipeline.terminal.conversation import Conversation, Live
+from pipeline.terminal.conversation import Conversation, Running
 from pipeline.terminal.entry import Entry, Exchange, Note
 from stages.outcome import Outcome
 from tests.pipeline.terminal.events import ended
@@ -30,11 +30,13 @@ def test_a_turn_grows_and_is_then_shown_for_good() -> None:
     conversation = Conversation()
     assert conversation.take(UserText(1, "What")) == []
     assert conversation.take(UserText(1, "What time is it?", final=True)) == []
-    assert conversation.live == [Live(1, "What time is it?", final=True)]
+    assert conversation.live == [Running(1, "What time is it?", final=True)]
     assert conversation.take(ReplyText(1, 1, "It is time to")) == []
-    assert conversation.live == [Live(1, "What time is it?", final=True)], "nothing was heard yet"
+    assert conversation.live == [Running(1, "What time is it?", final=True)], (
+        "nothing was heard yet"
+    )
     conversation.heard("It is")
-    assert conversation.live == [Live(1, "What time is it?", True, "It is")]
+    assert conversation.live == [Running(1, "What time is it?", True, "It is")]
     (shown,) = conversation.take(ended(1, "What time is it?", "It is time to speak."))
     assert shown == Exchange(
         1,
@@ -61,7 +63,7 @@ def test_words_over_an_answer_stand_below_it() -> None:
     (shown,) = conversation.take(ended(1, "Tell me a story.", "Once upon a", Outcome.INTERRUPTED))
     assert isinstance(shown, Exchange)
     assert (shown.answer, shown.is_cut, shown.remark) == ("Once upon a", True, "interrupted")
-    assert conversation.live == [Live(2, "Stop")]
+    assert conversation.live == [Running(2, "Stop")]
 
 
 def test_turns_stand_in_order_also_where_their_numbers_begin_again() -> None:
@@ -123,7 +125,7 @@ def test_no_text_commands_the_terminal() -> None:
     conversation.take(ReplyText(1, 1, ""))
     conversation.heard(evil)
     clean = "[2Jhello there31m "
-    assert conversation.live == [Live(1, clean, answer=clean)]
+    assert conversation.live == [Running(1, clean, answer=clean)]
     (shown,) = conversation.take(ended(1, evil, evil))
     assert isinstance(shown, Exchange)
     assert shown.user == shown.answer == clean

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from pipeline.floor import Floor
-from pipeline.terminal.conversation import Live
+from pipeline.terminal.conversation import Running
 from pipeline.terminal.display import Picture, PlainLines, display_for
 from pipeline.terminal.entry import Entry, Exchange, Note
 from pipeline.terminal.meter import bar
@@ -27,7 +27,10 @@ TALK = Exchange(
     "silence 60 · words 169 · first id 210 · turn over 252 · sound 295",
 )
 CUT = Exchange(2, "Tell me more.", "They also", Outcome.INTERRUPTED, "310 ms", "words 170")
-LIVE = (Live(1, "What do plants need to grow?", True, "Plants need light, water,"), Live(2, "And"))
+LIVE = (
+    Running(1, "What do plants need to grow?", True, "Plants need light, water,"),
+    Running(2, "And"),
+)
 
 
 class Tty(io.TextIOWrapper):
@@ -102,7 +105,7 @@ def test_without_keys_none_are_offered() -> None:
 
 
 def test_of_what_does_not_fit_the_end_is_seen() -> None:
-    live = (Live(1, "Tell me all.", True, " ".join(map(str, range(200)))),)
+    live = (Running(1, "Tell me all.", True, " ".join(map(str, range(200)))),)
     shown = rows(Screen(Moment(Floor.ANSWER, live=live)), width=50, height=10)
     assert len(shown) == 9
     assert "199" in shown[-4]
@@ -114,7 +117,7 @@ moments = st.builds(
     Moment,
     st.sampled_from(Floor),
     st.one_of(st.floats(-100, 0), st.just(-float("inf"))),
-    st.lists(st.builds(Live, st.integers(0, 9), texts, st.booleans(), texts), max_size=3).map(
+    st.lists(st.builds(Running, st.integers(0, 9), texts, st.booleans(), texts), max_size=3).map(
         tuple
     ),
     is_muted=st.booleans(),
@@ -198,7 +201,7 @@ def test_a_moment_that_looks_the_same_is_not_drawn_again() -> None:
 
 def test_a_terminal_without_unicode_has_a_meter_too() -> None:
     screen = console(encoding="ascii")
-    display_for(screen).draw(Moment(level=-30.0, live=(Live(1, "Ça va?"),)))
+    display_for(screen).draw(Moment(level=-30.0, live=(Running(1, "Ça va?"),)))
     screen.file.flush()
     written = screen.file.buffer.getvalue()  # type: ignore[attr-defined]
     assert b"##########.........." in written
