@@ -55,7 +55,7 @@ def pages() -> dict[Path, str]:
         ASR_PAGE: insert(asr, sweep(results), "sweep"),
         END_OF_TURN_PAGE: insert(turn, ends(results), "end_of_turn"),
         PAGE: insert(PAGE.read_text(encoding="utf-8"), generate(results), "results"),
-        README: insert(readme, recording("replay"), "recording"),
+        README: insert(insert(readme, recording("replay"), "recording"), recording("talk"), "talk"),
         ARCHITECTURE: insert(ARCHITECTURE.read_text(encoding="utf-8"), recording("drill"), "drill"),
     }
 

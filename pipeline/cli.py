@@ -11,6 +11,7 @@ from pipeline.commands import (  # noqa: F401 - each adds its command
     models,
     replay,
     report,
+    talk,
     top,
 )
 from pipeline.commands.app import MISTAKE, app, ask_for_command, complain, plainly, stdout

@@ -14,15 +14,22 @@ from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, OutputError, SessionError, VoxringError
 from pipeline.events import ClipEnded, Event, Fault, TurnEnded
+from pipeline.floor import Floor, who_has_it
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
 from pipeline.transcript_file import TranscriptFile
 from ringbuf import Lane, MessageTooLong
-from stages.messages import Caption, CaptionKind, Command, DeviceState, Levels, PlayOrder
+from stages.messages import (
+    Caption,
+    CaptionKind,
+    Command,
+    DeviceState,
+    Levels,
+    Played,
+    PlayOrder,
+)
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
-
-COMMANDED = 'the edges "client" and "device"'
 
 
 class ClientLane:
@@ -82,7 +89,7 @@ class ClientLane:
 
     @property
     def levels(self) -> Levels:
-        """How loud both sides are, newest 50 ms (edge "device"; else silent)."""
+        """How loud both sides are, newest part of a second (not of the edge "client")."""
         return Levels.unpack(self.lane.get("levels"))
 
     @property
@@ -94,6 +101,26 @@ class ClientLane:
     def device(self) -> DeviceState:
         """How the sound devices do (edge "device")."""
         return DeviceState.unpack(self.lane.get("device"))
+
+    @property
+    def floor(self) -> Floor:
+        """Who speaks at this instant."""
+        lane = self.lane
+        return who_has_it(
+            running=lane.get("turn") != lane.get("ended"),
+            answer=lane.get("answer"),
+            released=lane.get("released"),
+            hold=bool(lane.get("hold")),
+            played=Played.unpack(lane.get("played")),
+        )
+
+    @property
+    def heard(self) -> str:
+        """What was heard so far of the answer that may be heard; "" once its turn has ended."""
+        played = Played.unpack(self.lane.get("played"))
+        if played.answer != self.lane.get("released"):
+            return ""
+        return self._captions.reply(played.answer, played.position)
 
     def play(
         self, clip: Path, *, speech_end_s: float | None = None, out: Path | None = None
@@ -127,35 +154,34 @@ class ClientLane:
             SessionError: the conversation is closed.
             StageError: a stage has died.
         """
-        edge = self._require_client("be fed", 'the edge "client"')
+        edge = self._require_client()
         if not isinstance(samples, np.ndarray) or samples.dtype != np.int16 or samples.ndim != 1:
             kind = getattr(samples, "dtype", type(samples).__name__)
             raise AudioError(f"expected int16 samples of one channel in NumPy, not {kind}")
         await edge.feed(samples)
 
     def command(self, command: Command) -> None:
-        """Commit or cancel the turn, mute or unmute the microphone (edges "client" and "device").
+        """Commit or cancel the turn, mute or unmute the microphone.
 
-        It applies behind what was fed before, or what the device has heard by now.
+        It applies behind what was fed before, or what the edge has heard by now.
 
         Raises:
-            AudioError: this pipeline's edge is another one, or commands pile up.
+            AudioError: commands pile up.
             SessionError: the conversation is closed.
         """
-        if self.has_device:  # the rings of the edge have one writer: the edge, which passes it on
+        self._require_open()
+        if self.edge:
+            self.edge.command(command)
+        else:  # the rings of the edge have one writer: the edge, which passes it on
             self._put("orders", command.pack(), "too many commands are waiting")
-        else:
-            self._require_client("command").command(command)
 
     def instruct(self, instructions: str) -> None:
-        """Replace the system prompt; before the first turn (edges "client" and "device").
+        """Replace the system prompt; before the first turn.
 
         Raises:
-            AudioError: this pipeline's edge is another one, or the text is too long.
+            AudioError: the text is too long.
             SessionError: the conversation is closed.
         """
-        if not self.has_device:
-            self._require_client("instruct")
         message = json.dumps({"instructions": instructions}).encode()
         self._put("settings", message, "earlier settings are still waiting")
 
@@ -263,11 +289,11 @@ class ClientLane:
         if not self._is_open:
             raise SessionError("this conversation is closed", "Open another one")
 
-    def _require_client(self, act: str, who: str = COMMANDED) -> LaneEdge:
+    def _require_client(self) -> LaneEdge:
         """What feeds this lane: only one program may write to the rings of the edge."""
         self._require_open()
         if self.edge is None:
-            raise AudioError(f"only {who} can {act}", "Set audio.stage = 'client'")
+            raise AudioError('only the edge "client" can be fed', "Set audio.stage = 'client'")
         return self.edge
 
     def _order(self, order: bytes) -> None:

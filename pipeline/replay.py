@@ -134,7 +134,7 @@ async def _ask(
     lane.play(question.path, speech_end_s=question.speech_end_s, out=wav)
     turns: list[TurnEnded] = []
     faults: list[str] = []
-    async for event in _until_over(lane, question):
+    async for event in until_over(lane, question):
         on_event(event)
         match event:
             case TurnEnded():
@@ -149,7 +149,7 @@ async def _ask(
     ]
 
 
-async def _until_over(lane: ClientLane, question: Question) -> AsyncIterator[Event]:
+async def until_over(lane: ClientLane, question: Question) -> AsyncIterator[Event]:
     """What happens until the clip was played and every turn that it began has been told."""
     now = asyncio.get_running_loop().time
     limit = now() + question.duration_s + LIMIT_S

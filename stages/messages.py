@@ -24,9 +24,10 @@ class Command(IntEnum):
     UNMUTE = 4
     LOCK = 5  # answers are not to be interrupted
     UNLOCK = 6
+    OPEN = 7  # push to talk: no silence ends the turn, until COMMIT, MUTE or UNMUTE
 
     def pack(self) -> bytes:
-        """As a program asks it of the edge "device", through `orders`."""
+        """As a program asks it of an edge that is another program, through `orders`."""
         return bytes((self,))
 
     @classmethod
@@ -241,6 +242,11 @@ class PlayOrder:
     clip: str
     speech_end_s: float | None = None
     out: str = ""
+
+    @staticmethod
+    def is_one(message: bytes) -> bool:
+        """Whether this is an order to play; `orders` carries commands too, of one byte."""
+        return len(message) > 1
 
     def pack(self) -> bytes:
         """As it goes through the ring."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.errors import VoxringError
 from stages.audio.clip import load_clip
+from stages.audio.level import block_dbfs
 from stages.audio.loudspeaker import Loudspeaker
 from stages.audio.microphone import SAMPLE_NS, Microphone, Recording, record
 from stages.audio.playback import Span
@@ -13,7 +14,7 @@ from stages.audio.recorder import Recorder
 from stages.audio.wav_sink import WavSink
 from stages.event import Event
 from stages.lane import Lane
-from stages.messages import CaptionKind, PlayOrder
+from stages.messages import CaptionKind, Command, CommandAt, Levels, PlayOrder
 from stages.stage import Session, Stage
 from stages.topology import AUDIO, INPUT_BLOCK, INPUT_RATE
 
@@ -49,6 +50,8 @@ class FileSession(Session):
         self._recorder = Recorder(lane, record, self._opened)
         self._microphone = Microphone()
         self._lost = 0  # samples that found no room since the last block that did
+        self._is_muted = False
+        self._voice_dbfs = Levels.SILENT
         self._orders: deque[PlayOrder] = deque()
         self._sinks: dict[int, WavSink] = {}  # by answer
         self._sink: WavSink | None = None  # of the newest clip
@@ -87,9 +90,21 @@ class FileSession(Session):
         return self._opened + sample * SAMPLE_NS
 
     def _take_orders(self) -> None:
-        self._orders.extend(PlayOrder.unpack(message) for message in self.lane.orders.read())
+        for message in self.lane.orders.read():
+            if PlayOrder.is_one(message):
+                self._orders.append(PlayOrder.unpack(message))
+            else:
+                self._pass_on(Command.unpack(message))
         while self._orders and not self._microphone.is_playing:
             self._begin(self._orders.popleft())
+
+    def _pass_on(self, command: Command) -> None:
+        """To `turn`, for the sound from here on; one that finds no room is told."""
+        if not self.lane.commands.put(CommandAt(command, self._microphone.heard).pack()):
+            text = f"too many commands are waiting: {command.name.lower()} was dropped"
+            self.lane.caption(CaptionKind.ERROR, turn=self.lane.turn, text=text)
+        elif command in (Command.MUTE, Command.UNMUTE):
+            self._is_muted = command is Command.MUTE
 
     def _begin(self, order: PlayOrder) -> None:
         """Start a clip with the next block; a bad one is told to the client."""
@@ -123,9 +138,12 @@ class FileSession(Session):
         """Write one block; where there is no room it is lost, as with any microphone."""
         first = self._microphone.heard
         block = self._microphone.take()
+        self.lane.levels = Levels(block_dbfs(block), self._voice_dbfs)
+        self._voice_dbfs = Levels.SILENT
         if self.lane.mic.put(block, first=first, rate=INPUT_RATE, lost=self._lost):
             self._lost = 0
-            self._recorder.hear(block, self._time(first))
+            if not self._is_muted:  # who mutes a microphone does not want to be kept
+                self._recorder.hear(block, self._time(first))
         else:
             self._lost += INPUT_BLOCK
             self.lane.mic.count_lost(INPUT_BLOCK)
@@ -139,6 +157,7 @@ class FileSession(Session):
         if (sink := self._sinks.get(span.answer)) is not None:
             sink.add(span.samples, span.rate, span.pause_ns)
         self._recorder.play(span)
+        self._voice_dbfs = block_dbfs(span.samples)
 
     def _write_answer(self, answer: int) -> None:
         """Write what was heard; an error of the disk does not end the conversation."""

@@ -24,3 +24,11 @@ def amplitude(dbfs: float) -> float:
 def decibels(share: float) -> float:
     """The level in dBFS of an RMS given as a share of full scale; it must be above zero."""
     return 20.0 * math.log10(share)
+
+
+def block_dbfs(samples: NDArray[np.int16]) -> float:
+    """How loud a short piece is, int16 [n], in dBFS; minus infinity for digital silence."""
+    if not samples.size:
+        return -math.inf
+    mean = float(np.mean(np.square(samples, dtype=np.float64)))
+    return 10.0 * math.log10(mean / FULL_SCALE**2) if mean else -math.inf

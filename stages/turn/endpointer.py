@@ -40,6 +40,7 @@ class Endpointer:
     Attributes:
         onset_windows: at START, how many windows ago the voice began, this one included.
         silence_windows: consecutive silent windows so far.
+        is_held_open: no silence ends the utterance.
         is_complete: what a model says of the words before this pause; None: it does not know.
     """
 
@@ -48,6 +49,7 @@ class Endpointer:
         self.phase = Phase.QUIET
         self.onset_windows = 0
         self.silence_windows = 0
+        self.is_held_open = False
         self.is_complete: bool | None = None
         self._turn_windows = 0
         self._paused = False  # PAUSE was said of the silence that goes on
@@ -141,7 +143,7 @@ class Endpointer:
         return marks
 
     def _silent(self, early: bool) -> tuple[Mark, ...]:
-        is_over = self.silence_windows * WINDOW_MS >= self._release_ms
+        is_over = not self.is_held_open and self.silence_windows * WINDOW_MS >= self._release_ms
         marks: tuple[Mark, ...] = ()
         if self.phase is Phase.SPEAKING and (early or is_over):
             marks = self._pause()

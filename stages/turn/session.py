@@ -181,11 +181,15 @@ class TurnSession(Session):
     def _command(self, command: Command) -> None:
         match command:
             case Command.COMMIT:
+                self.endpointer.is_held_open = False
                 self._end()
+            case Command.OPEN:
+                self.endpointer.is_held_open = True
             case Command.CANCEL:
                 self.turns.cancel(self.now())
             case Command.MUTE | Command.UNMUTE:
                 self._muted = command is Command.MUTE
+                self.endpointer.is_held_open = False
             case Command.LOCK | Command.UNLOCK:
                 self.turns.locked = command is Command.LOCK
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import shutil
 import signal
 import struct
@@ -135,10 +136,15 @@ class OnTerminal:
         """All that was written to the terminal so far."""
         return self._seen.decode("utf-8", "replace")
 
+    @property
+    def text(self) -> str:
+        """The same without what moves the cursor, paints or erases."""
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|\r", "", self.screen)
+
     def wait_for(self, text: str, seconds: float = DEADLINE_S) -> None:
         """Until a text was shown."""
-        assert wait_until(lambda: text in self.screen or self.process.poll() is not None, seconds)
-        assert text in self.screen, self.screen
+        assert wait_until(lambda: text in self.text or self.process.poll() is not None, seconds)
+        assert text in self.text, self.text
 
     def __enter__(self) -> Self:
         return self
@@ -149,11 +155,26 @@ class OnTerminal:
             self.process.kill()
             self.process.wait()
         self._reader.join(5)
-        os.close(self._master)
+        self.hang_up()
+
+    def press(self, keys: bytes) -> None:
+        """Type something."""
+        os.write(self._master, keys)
 
     def press_ctrl_c(self) -> None:
         """What the key does: the kernel signals the terminal's foreground group."""
-        os.write(self._master, b"\x03")
+        self.press(b"\x03")
+
+    def hang_up(self) -> None:
+        """Take the terminal away, as closing its window does; safe to call twice."""
+        if self._master >= 0:
+            os.close(self._master)
+            self._master = -1
+
+    @property
+    def modes(self) -> list[object]:
+        """How the terminal treats what is typed and written: see termios."""
+        return termios.tcgetattr(self._master)
 
     def _read(self) -> None:
         while True:

@@ -43,6 +43,7 @@ INTERRUPTED, TERMINATED = 130, 143
     [
         ([], "Start with: voxring replay demos/question.wav --out answers"),
         (["replay"], "• voxring replay a.wav b.mp3 --repeat 10 --json result.json"),
+        (["talk"], '• voxring talk --system "You are a pirate." --speed 1.1 --echo cancel'),
         (["config"], "• voxring config --config laptop --set tts.speed=1.2 > mine.toml"),
         (["models"], "fetch   Bring models into the cache."),
         (["models", "fetch"], "• voxring models fetch"),

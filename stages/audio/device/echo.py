@@ -143,7 +143,13 @@ class EchoLoss:
 
 
 class Processor(Protocol):
-    """What improves a microphone's sound."""
+    """What improves a microphone's sound.
+
+    Attributes:
+        only_echo: it leaves alone what has no echo in it.
+    """
+
+    only_echo: bool
 
     def process(self, heard: Samples, played: Samples | None) -> Samples:
         """10 ms of each, int16 [160]; `played` is None where no echo is taken out."""
@@ -170,6 +176,7 @@ class WebRtc:
                 "which is not installed",
                 "Run: pip install 'voxring[talk]', or set audio.echo = 'headphones'",
             ) from None
+        self.only_echo = echo and not (noise or gain)
         self._frame: Any = rtc.AudioFrame
         self._module = rtc.AudioProcessingModule(
             echo_cancellation=echo,

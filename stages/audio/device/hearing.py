@@ -23,6 +23,7 @@ from stages.topology import INPUT_BLOCK
 
 Samples = NDArray[np.int16]
 SOFTER = 100  # 40 dB
+REST_FRAMES = 100  # of silence, behind which the canceller rests: no room rings for a second
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Hearing:
         self._playhead = playhead
         self._played = Played(playhead.rate) if playhead else None
         self._quiet = Quiet()
+        self._silent = REST_FRAMES  # frames for which nothing has been played
         self._clean = np.empty(0, np.int16)  # processed, less than a block
 
     def stamp(self, stamp: Stamp) -> None:
@@ -107,6 +109,9 @@ class Hearing:
         if self._played is None:
             return self._processor.process(heard, None)
         played = self._sound_of(sample)
+        self._silent = 0 if played.any() else self._silent + 1
+        if self._silent > REST_FRAMES and self._processor.only_echo:
+            return heard  # nothing to take out, and it costs as much as all the rest
         clean = self._processor.process(heard, played)
         self.loss.add(played, heard, clean)
         if not self.loss.has_learned and self.loss.is_sounding:

@@ -6,7 +6,17 @@ import pytest
 from ringbuf import Mark
 from stages.audio.file import BLOCK_NS, FileSession
 from stages.event import Event
-from stages.messages import Caption, CaptionKind, End, Played, PlayOrder, Status
+from stages.messages import (
+    Caption,
+    CaptionKind,
+    Command,
+    CommandAt,
+    End,
+    Levels,
+    Played,
+    PlayOrder,
+    Status,
+)
 
 soundfile = pytest.importorskip("soundfile")
 pytest.importorskip("soxr")
@@ -250,3 +260,59 @@ def test_marks_and_numbers_of_the_microphone_are_empty(world):
     with world.turn.mic.read() as batch:
         (block,) = batch
         assert (block.turn, block.answer, block.mark, block.rate) == (0, 0, Mark.NONE, 16_000)
+
+
+def test_a_command_is_passed_on_with_its_place_in_the_sound(world):
+    world.run(100)  # three blocks
+    assert world.control.orders.put(Command.COMMIT.pack())
+    world.order(world.clip(0.1))
+    assert world.control.orders.put(Command.CANCEL.pack())
+    world.session.step()
+    passed = [CommandAt.unpack(message) for message in world.turn.commands.read()]
+    assert passed == [CommandAt(Command.COMMIT, 3 * 512), CommandAt(Command.CANCEL, 3 * 512)]
+    world.run(200)
+    assert [c.kind for c in world.captions()] == [CaptionKind.CLIP], "and the clip was played"
+
+
+def test_a_command_without_room_is_told(world):
+    message = CommandAt(Command.CANCEL, 0).pack()
+    while world.lane.commands.put(message):
+        pass
+    assert world.control.orders.put(Command.MUTE.pack())
+    world.session.step()
+    (caption,) = world.captions()
+    assert caption.kind is CaptionKind.ERROR
+    assert caption.payload == b"too many commands are waiting: mute was dropped"
+
+
+def test_a_muted_microphone_is_not_recorded(world):
+    (world.folder / "kept").mkdir()
+    session = FileSession(world.lane, lambda: world.now, str(world.folder / "kept"))
+    world.session = session
+    world.order(world.clip(0.9))
+    world.run(320)
+    assert world.control.orders.put(Command.MUTE.pack())
+    world.run(320)
+    assert world.control.orders.put(Command.UNMUTE.pack())
+    world.run(320)
+    session.close()
+    (path,) = (world.folder / "kept").iterdir()
+    left = soundfile.read(path, dtype="int16")[0][:, 0]
+    loud = [bool(left[at : at + 512].any()) for at in range(0, 28 * 512, 512)]
+    assert loud[3:9] == [True] * 6
+    assert loud[12:18] == [False] * 6
+    assert loud[23:28] == [True] * 5
+
+
+def test_levels_of_both_sides(world):
+    assert world.turn.levels == Levels()
+    world.order(world.clip(0.5, value=0.5))
+    world.run(320)
+    assert world.turn.levels.microphone == pytest.approx(-6.02, abs=0.01)
+    assert world.turn.levels.loudspeaker == Levels.SILENT
+    world.answer(1, value=1000)
+    world.run(100)
+    assert world.turn.levels.loudspeaker == pytest.approx(-30.3, abs=0.1)
+    world.run(400)
+    assert world.turn.levels.microphone < -40, "room tone"
+    assert world.turn.levels.loudspeaker == Levels.SILENT

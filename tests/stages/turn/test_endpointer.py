@@ -145,3 +145,22 @@ def test_going_on_before_any_early_work_is_no_resume() -> None:
         endpointer.window(0.9)
     told = [endpointer.window(0.0, early=False) for _ in range(5)]
     assert [*told, endpointer.window(0.9)] == [()] * 6
+
+
+def test_an_utterance_that_is_held_open_ends_when_it_is_let_go() -> None:
+    endpointer = Endpointer(RULES)
+    endpointer.is_held_open = True
+    told = [mark for p in [0.9] * 5 + [0.0] * 50 for mark in endpointer.window(p)]
+    assert told == [Mark.START, Mark.PAUSE, Mark.SOFT_END], "its pause is used all the same"
+    assert endpointer.window(0.9) == (Mark.RESUME,)
+    for _ in range(20):
+        endpointer.window(0.0)
+    endpointer.is_held_open = False
+    assert endpointer.end() == (Mark.RELEASE,)
+
+
+def test_an_utterance_that_is_held_open_is_no_longer_than_any() -> None:
+    endpointer = Endpointer(RULES)
+    endpointer.is_held_open = True
+    told = [mark for p in [0.9] * 5 + [0.0] * 120 for mark in endpointer.window(p)]
+    assert told[-1] is Mark.RELEASE

@@ -188,6 +188,25 @@ def test_commit_cancel_and_mute(bench: Bench) -> None:
     assert bench.edge.turn == 2
 
 
+@pytest.mark.parametrize("last", [Command.COMMIT, Command.MUTE, Command.UNMUTE])
+def test_push_to_talk_holds_the_turn_open_until_it_is_let_go(bench: Bench, last: Command) -> None:
+    bench.command(Command.OPEN)
+    bench.hear(500, LOUD)
+    bench.hear(2000, QUIET)
+    bench.hear(500, LOUD)
+    bench.hear(1000, QUIET)
+    assert bench.edge.turn == 1
+    assert Mark.RELEASE not in bench.marks()
+    bench.command(last)
+    bench.hear(20, QUIET)  # the silence so far is long enough for any end
+    bench.hear(20, QUIET)
+    assert bench.marks() == [Mark.RELEASE]
+    bench.hear(500, LOUD)
+    bench.hear(500, QUIET)
+    expected = [] if last is Command.MUTE else [Mark.START, Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.marks() == expected, "the next turn ends by itself again"
+
+
 def test_a_command_does_not_overtake_the_sound_before_it(bench: Bench) -> None:
     for _ in range(25):
         bench.feed(BLOCK, LOUD)

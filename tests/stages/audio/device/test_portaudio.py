@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from pipeline.config import Config, builtin_configs, load_config
 from pipeline.errors import AudioError
 from pipeline.events import DeviceNotice, Event, TurnEnded
 from pipeline.pipeline import Pipeline
+from stages.audio.device import portaudio
+from stages.audio.device.options import DeviceOptions
+from stages.audio.device.sound_devices import SoundDevices
 from stages.messages import Command
 from stages.outcome import Outcome
 from stages.tts.tones import read_tones
@@ -107,6 +111,34 @@ def test_a_question_is_answered(
             assert lane.level_dbfs < -80  # a room of nothing
 
     run(work, on_device(f"mic {name}", f"out {name}", f"audio.options={options}"))
+
+
+@needs_server
+def test_a_headset_is_one_stream(server: SoundServer) -> None:
+    for device in ("ear", "mouth"):
+        server.plug(device, rate=48_000, channels=1, sample_format="int16")
+    server.microphone("boom", "mouth")
+    server.speaker("cup", "ear")
+    server.headset("whole headset", "boom", "cup")
+    config = on_device("whole headset", "whole headset")
+    with sound_devices(config) as devices:
+        assert devices.is_one
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            assert await ask(server, lane, "mouth", "ear") == (REPLY.encode(), Outcome.ANSWERED)
+
+    run(work, config)
+
+
+@contextmanager
+def sound_devices(config: Config) -> Iterator[SoundDevices]:
+    """Open, in this program, which then forgets what it found."""
+    devices = SoundDevices(config.audio, DeviceOptions())
+    devices.open()
+    yield devices
+    devices.close()
+    portaudio.unload()
 
 
 @needs_server

@@ -1,0 +1,68 @@
+"""`voxring talk` on real sound devices, of a PulseAudio server of our own."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+
+from benchmarks.sound_server import SoundServer, missing, sound_server
+from pipeline.floor import Floor
+from pipeline.terminal.screen import SPOKEN
+from tests.pipeline.cli_running import SCRIPTED, OnTerminal, voxring
+
+RATE = 48_000
+DEVICES = ("--input", "usb-mic", "--output", "usb-spk")
+
+
+@pytest.fixture
+def server() -> Iterator[SoundServer]:
+    if why := missing():
+        pytest.skip(why)
+    with TemporaryDirectory() as folder, sound_server(Path(folder)) as server:
+        for name, channels in (("mic", 1), ("spk", 2)):
+            server.plug(name, rate=RATE, channels=channels, sample_format="int16")
+        server.microphone("usb-mic", "mic")
+        server.speaker("usb-spk", "spk")
+        yield server
+
+
+def test_a_conversation_by_microphone_and_loudspeaker(server: SoundServer, tmp_path: Path) -> None:
+    times = np.arange(RATE // 3) / RATE
+    burst = (9000 * np.sin(2 * np.pi * 220 * times)).astype(np.int16)
+    with (
+        OnTerminal("talk", *SCRIPTED, *DEVICES, cwd=tmp_path, **server.environment) as terminal,
+        server.record("spk", RATE) as recording,
+    ):
+        terminal.wait_for(SPOKEN[Floor.OPEN])
+        assert "wear headphones" in terminal.text
+        server.say("mic", burst, RATE).wait(10)
+        terminal.wait_for(SPOKEN[Floor.ANSWER])
+        terminal.wait_for("~")  # its latency, by the detector's end of speech
+        terminal.press(b"m")
+        terminal.wait_for("microphone off")
+        terminal.press(b"q")
+        assert terminal.process.wait(2.0) == 0
+        assert "voxring  It is time to speak." in terminal.text
+        assert np.abs(recording.samples).max() > 3000
+
+
+def test_a_device_that_is_not_there_is_told_at_once(server: SoundServer, tmp_path: Path) -> None:
+    began = time.monotonic()
+    finished = voxring("talk", "--input", "nobody", cwd=tmp_path, **server.environment)
+    assert finished.code == 2
+    assert "no microphone called 'nobody' (audio.input)" in finished.complaint
+    assert "usb-mic" in finished.complaint
+    assert time.monotonic() - began < 10
+
+
+def test_without_a_sound_card_one_line_says_so(tmp_path: Path) -> None:
+    if voxring("devices", cwd=tmp_path).code == 0:
+        pytest.skip("this machine has a sound card")
+    finished = voxring("talk", cwd=tmp_path)
+    assert finished.code == 2
+    assert finished.out == ""
+    assert len(finished.err.splitlines()) == 1
+    assert "sound device" in finished.complaint or "PortAudio" in finished.complaint
