@@ -4,7 +4,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pipeline.events import ClipEnded, Event, Fault, Idle, ReplyText, UserText
+from pipeline.events import (
+    ClipEnded,
+    Event,
+    Fault,
+    Idle,
+    ReplyText,
+    SpeechStarted,
+    SpeechStopped,
+    UserText,
+)
 from pipeline.tokenizer import Vocabulary
 from stages.lane import is_newer
 from stages.messages import Caption, CaptionKind
@@ -68,6 +77,10 @@ class Captions:
                 return ClipEnded(caption.payload.decode(errors="replace"))
             case CaptionKind.IDLE:
                 return Idle(caption.turn)
+            case CaptionKind.SPEECH_STARTED:
+                return SpeechStarted(caption.turn, caption.position)
+            case CaptionKind.SPEECH_STOPPED:
+                return SpeechStopped(caption.turn, caption.position)
             case CaptionKind.OUTCOME:
                 return None
 

@@ -124,6 +124,22 @@ class ClientLane:
         """
         self._require_client("command").command(command)
 
+    def report(self, answer: int, samples: int, *, final: bool = False) -> None:
+        """Tell how much of an answer has left the loudspeaker, for a lane opened with a lead.
+
+        What a conversation keeps of an interrupted answer is what was heard. Without reports that
+        is judged by the clock; reports of other answers than the last that sounded change nothing.
+
+        Args:
+            samples: of the answer, at the rate of its `Sound`.
+            final: no more of it will be played.
+
+        Raises:
+            AudioError: this pipeline's edge is not "client".
+            SessionError: the conversation is closed.
+        """
+        self._require_client("report").report(answer, samples, final=final)
+
     def instruct(self, instructions: str) -> None:
         """Replace the system prompt; before the first turn (edge "client").
 

@@ -8,17 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from pipeline.errors import ConfigError
+from pipeline.frozen import Frozen
+from pipeline.serve_config import ServeConfig
 
 M = TypeVar("M", bound=BaseModel)
-
-
-class Frozen(BaseModel):
-    """A part of the configuration: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Section(Frozen):
@@ -96,11 +92,13 @@ class TurnConfig(Section):
     answer_timeout_s: float = Field(20.0, gt=0)
     barge_in: Literal["words", "voice", "off"] = "words"
     hold_ms: int = Field(1500, ge=100, le=10_000)
-    backchannels: list[str] = [
-        *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
-        *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
-        *("alright", "of course", "go on", "makes sense"),
-    ]
+    backchannels: list[str] = Field(
+        [
+            *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
+            *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
+            *("alright", "of course", "go on", "makes sense"),
+        ]
+    )
     greeting: str = ""
     idle_s: float = Field(0.0, ge=0)
 
@@ -124,7 +122,7 @@ class AsrConfig(Section):
     model: str = "bundle:whisper-tiny.en"
     device: Literal["cpu", "cuda"] = "cpu"
     compute_type: str = "int8"
-    languages: list[str] = ["en"]
+    languages: list[str] = Field(["en"])
     window_s: float = Field(8.0, ge=3, le=30)
     partials: bool = True
     first_ms: int = Field(800, ge=200, le=10_000)
@@ -262,6 +260,7 @@ class Config(Frozen):
     asr: AsrConfig = AsrConfig()
     llm: LlmConfig = LlmConfig()
     tts: TtsConfig = TtsConfig()
+    serve: ServeConfig = ServeConfig()
 
     def section(self, stage: str) -> Section:
         """The part that belongs to a stage."""

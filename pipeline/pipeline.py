@@ -13,7 +13,6 @@ from pipeline.client_edge import ClientEdge
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config
 from pipeline.errors import SessionError, VoxringError
-from pipeline.events import Sound
 from pipeline.output import check_writable
 from pipeline.session_name import session_file
 from pipeline.sessions import Sessions
@@ -104,10 +103,16 @@ class Pipeline:
         """Stages that have died and are being started again."""
         return frozenset(self._supervisor.away if self._supervisor else ())
 
-    async def open(self) -> ClientLane:
+    async def open(self, *, instructions: str | None = None, lead_ms: int = 0) -> ClientLane:
         """Begin a conversation.
 
+        Args:
+            instructions: the system prompt, if it is not the configured one (edge "client").
+            lead_ms: how long before it is to be heard sound is told, at most (edge "client"); for
+                a network between here and the loudspeaker.
+
         Raises:
+            AudioError: the instructions are too long, or this pipeline's edge is not "client".
             SessionError: all lanes are in use, a stage refused, or the pipeline is not running.
             StageError: a stage has died.
         """
@@ -119,9 +124,13 @@ class Pipeline:
         lane.transcript = self._transcript(shared)
         self._lanes[shared.number] = lane
         if self._edge:
-            lane.edge = self._edge.attach(
-                shared.number, lambda samples, rate: lane.tell(Sound(samples, rate))
-            )
+            lane.edge = self._edge.attach(shared.number, lane.tell, lead_ms)
+        if instructions is not None:
+            try:
+                lane.instruct(instructions)
+            except VoxringError:
+                self._release(lane)
+                raise
         shared.set("attended", shared.get("session"))
         return lane
 

@@ -131,6 +131,8 @@ class CaptionKind(IntEnum):
     ERROR = 5  # payload: text
     CLIP = 6  # the clip has been played to its end, or payload says why not
     IDLE = 7  # nobody has said anything for long
+    SPEECH_STARTED = 8  # a voice is heard; position: ms of the microphone's sound
+    SPEECH_STOPPED = 9  # the utterance is over; position: as before
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,7 @@ class TurnSession(Session):
         self._pending = np.empty(0, np.int16)
         if was_open:
             self._put(self._pending, numbers, Mark.RELEASE)
+            self._tell_voice(CaptionKind.SPEECH_STOPPED, numbers[0])
 
     def _follow_playback(self) -> None:
         # In this order: an end is told before a final that rests on it.
@@ -311,6 +312,12 @@ class TurnSession(Session):
             mark = Mark.NONE if index else Mark.START
             self._put(part, self.turns.utterance, mark, behind)
         self._recent.clear()
+        self._tell_voice(CaptionKind.SPEECH_STARTED, self.turns.turn, sum(map(len, sound)))
+
+    def _tell_voice(self, kind: CaptionKind, turn: int, behind: int = 0) -> None:
+        """Tell whoever follows the conversation where in the sound a voice begins or ends."""
+        samples = max(0, self._heard - len(self._pending) - behind)
+        self.lane.caption(kind, turn=turn, position=samples * 1000 // INPUT_RATE)
 
     def _end(self, *, sound_stopped: bool = False) -> None:
         """End the utterance now, if there is one."""
@@ -327,6 +334,8 @@ class TurnSession(Session):
             self._account(mark)
             turn, answer = numbers
             self.lane.emit(MARK_EVENTS[mark], turn=turn, answer=answer, at=at)
+            if mark is Mark.RELEASE:
+                self._tell_voice(CaptionKind.SPEECH_STOPPED, turn)
             self._publish()
             self._put(np.empty(0, np.int16), numbers, mark)
 

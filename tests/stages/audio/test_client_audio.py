@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.errors import AudioError
-from stages.audio.client import BLOCK_NS, LEAD, ClientSession
+from pipeline.events import Sound, SoundEnded
+from stages.audio.client import BLOCK_NS, LEAD, REST_NS, ClientSession
 from stages.messages import Command, CommandAt, End, Played, Status
 from stages.topology import INPUT_BLOCK, MIC_BLOCKS
 
@@ -34,7 +35,7 @@ class World:
 def world(make_lane):
     made = World(make_lane("turn"), make_lane("tts"))
     made.session = ClientSession(make_lane("audio"), lambda: made.now)
-    made.session.on_sound = lambda samples, rate: made.heard.append((len(samples), rate))
+    made.session.on_sound = made.heard.append
     return made
 
 
@@ -46,7 +47,7 @@ def test_whole_blocks_go_at_once_and_the_rest_when_nothing_follows(world):
     world.session.feed(sound(INPUT_BLOCK + 100))
     world.step()
     assert [(first, len(samples)) for first, samples in world.mic()] == [(0, INPUT_BLOCK)]
-    world.step(after=BLOCK_NS - 1)
+    world.step(after=REST_NS - 1)
     assert world.mic() == []
     world.step(after=1)
     assert world.mic() == [(INPUT_BLOCK, list(range(INPUT_BLOCK, INPUT_BLOCK + 100)))]
@@ -82,7 +83,7 @@ def test_a_command_counts_sound_that_waits_for_room(world):
     assert CommandAt.unpack(world.turn.commands.read()[0]).sample == more
     world.mic()
     world.step()
-    world.step(after=BLOCK_NS)
+    world.step(after=REST_NS)
     first, samples = world.mic()[-1]
     assert first + len(samples) == more
 
@@ -102,15 +103,19 @@ def test_an_answer_is_handed_over_as_it_sounds(world):
     world.turn.released = 1
     for _ in range(5):
         world.step(after=BLOCK_NS)
-    assert world.heard == [(480, 24_000)]
+    sounds = [event for event in world.heard if isinstance(event, Sound)]
+    assert np.concatenate([sound.samples for sound in sounds]).tolist() == list(range(480))
+    assert [sound.first for sound in sounds] == sorted({sound.first for sound in sounds})
+    assert world.heard[-1] == SoundEnded(1, 480)
     assert world.turn.played == Played(1, 3, True)
 
 
 def test_a_failure_gives_the_answer_up_and_is_not_met_at_once_again(world):
     world.turn.answer = world.turn.released = 1
     world.step()
+    assert world.session.due is None  # it is rung when there is something to hear
 
-    def broken(samples, rate):
+    def broken(event):
         raise RuntimeError("no such device")
 
     world.session.on_sound = broken
