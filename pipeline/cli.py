@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pipeline.commands import config, models, replay  # noqa: F401 - each adds its command
+from pipeline.commands import config, models, replay, serve  # noqa: F401 - each adds its command
 from pipeline.commands.app import MISTAKE, app, ask_for_command, complain, plainly, stdout
 from pipeline.doctor import doctor
 from pipeline.version import VERSION

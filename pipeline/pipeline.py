@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from pipeline.client_edge import ClientEdge
 from pipeline.client_lane import ClientLane
@@ -24,6 +25,7 @@ from pipeline.transcript_file import TranscriptFile
 from ringbuf import BellWatch, Lane
 from stages.outcome import Outcome
 
+T = TypeVar("T")
 Progress = Callable[[str, str, float | None], None]
 CLOSE_S = 1.0  # for conversations to be closed when the block is left
 log = logging.getLogger(__name__)
@@ -61,6 +63,7 @@ class Pipeline:
         self._supervisor: Supervisor | None = None
         self._watch: BellWatch | None = None
         self._edge: ClientEdge | None = None
+        self._deaths: Counter[str] = Counter()
 
     async def __aenter__(self) -> Self:
         self._check_folders()
@@ -99,9 +102,28 @@ class Pipeline:
         return {name: process.pid for name, process in processes.items()}
 
     @property
+    def lanes(self) -> tuple[ClientLane, ...]:
+        """Conversations that are open."""
+        return tuple(self._lanes.values())
+
+    @property
+    def deaths(self) -> dict[str, int]:
+        """How often each stage has died so far, those that never have left out."""
+        return dict(self._deaths)
+
+    @property
     def away(self) -> frozenset[str]:
         """Stages that have died and are being started again."""
         return frozenset(self._supervisor.away if self._supervisor else ())
+
+    async def unless_failed(self, work: Awaitable[T]) -> T:
+        """Wait for `work`, or for the failure of a stage, whichever comes first.
+
+        Raises:
+            StageError: a stage has died too often.
+            SessionError: the pipeline is not running.
+        """
+        return await self._running().unless_failed(work)
 
     async def open(self, *, instructions: str | None = None, lead_ms: int = 0) -> ClientLane:
         """Begin a conversation.
@@ -116,7 +138,7 @@ class Pipeline:
             SessionError: all lanes are in use, a stage refused, or the pipeline is not running.
             StageError: a stage has died.
         """
-        self._require_running()
+        self._running()
         shared = await self._sessions.open()
         self._collect()
         self._collector.forget(shared.number)
@@ -153,11 +175,12 @@ class Pipeline:
         ahead = time.time_ns() - time.monotonic_ns()
         return TranscriptFile(path, Transcript(opened, ahead), time.time_ns)
 
-    def _require_running(self) -> None:
+    def _running(self) -> Supervisor:
         if self._supervisor is None:
             raise SessionError("this pipeline is not running", "Use it inside `async with`")
         if self._supervisor.failure.done():
             self._supervisor.failure.result()
+        return self._supervisor
 
     async def _stop(self) -> None:
         """End everything; nothing of it may be left, whatever happened before."""
@@ -206,6 +229,7 @@ class Pipeline:
         return self._collector.finish(lane, turn, answer, outcome, lost)
 
     def _stage_died(self, stage: str, cause: str) -> None:
+        self._deaths[stage] += 1
         for lane in self._lanes.values():
             lane.lost(stage, cause)
 

@@ -28,6 +28,8 @@ class ServeConfig(Frozen):
         session_s: how long a conversation may last; 0: any time.
         sessions_per_token: conversations at once that one token may have; 0: any number.
         max_speakers: conversations at once at most, whatever `pipeline.lanes` says; 0: as many.
+        max_load: share of the cores from which nobody more is let in (see docs/serve.md); 0: it
+            does not matter.
         retry_after_s: what a refused client is told to wait.
         lead_ms: sound that is sent before it is to be heard, at most.
         send_queue_ms: sound that waits for a slow reader, at most; the oldest is dropped.
@@ -39,6 +41,7 @@ class ServeConfig(Frozen):
         log: "text" for people, "json" for machines.
         log_input: what people say and type may stand in the log.
         metrics: `/metrics` is served; where a token is required it needs one too.
+        traces: each turn is written as OpenTelemetry spans, to where the OTEL_ variables say.
     """
 
     host: str = "127.0.0.1"
@@ -53,6 +56,7 @@ class ServeConfig(Frozen):
     session_s: float = Field(3600.0, ge=0)
     sessions_per_token: int = Field(0, ge=0)
     max_speakers: int = Field(0, ge=0)
+    max_load: float = Field(0.85, ge=0)
     retry_after_s: int = Field(5, ge=1, le=3600)
     lead_ms: int = Field(300, ge=0, le=2000)
     send_queue_ms: int = Field(1000, ge=100, le=60_000)
@@ -64,3 +68,4 @@ class ServeConfig(Frozen):
     log: Literal["text", "json"] = "text"
     log_input: bool = False
     metrics: bool = True
+    traces: bool = False

@@ -122,6 +122,10 @@ class Peer:
         assert self._closer
         await asyncio.shield(self._closer)
 
+    def abort(self) -> None:
+        """Close the connection without a word."""
+        self._connection.transport.abort()
+
     async def end(self) -> None:
         """Let go of everything."""
         tasks = [task for task in (self._writer, self._closer) if task]

@@ -1,17 +1,18 @@
-"""The server: listens, admits, hands each connection to its protocol, drains."""
+"""The server: listens, hands each connection to its protocol, drains."""
 
 import asyncio
 import contextlib
 import importlib
 import importlib.util
 import logging
+import socket
 import ssl
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from websockets.asyncio.server import Server as WebsocketServer
 from websockets.asyncio.server import ServerConnection, serve
@@ -20,16 +21,15 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from pipeline.config import Config
-from pipeline.endpoint.admission import SUBPROTOCOLS, Doorman, Refusal, choose_subprotocol
+from pipeline.endpoint.admission import SUBPROTOCOLS, Doorman, choose_subprotocol
 from pipeline.endpoint.connection import CLOSE_S, Connection
 from pipeline.endpoint.peer import Peer
-from pipeline.endpoint.places import NoPlaceError, Places, TooManyError
-from pipeline.endpoint.responses import document, page_files, text
+from pipeline.endpoint.requests import Requests, query_of
 from pipeline.endpoint.session import Handler, Session
-from pipeline.endpoint.tokens import TICKET_S, load_tokens
-from pipeline.errors import ConfigError, VoxringError
+from pipeline.endpoint.state import State
+from pipeline.endpoint.tokens import load_tokens
+from pipeline.errors import ConfigError, SessionError, VoxringError
 from pipeline.pipeline import Pipeline
-from pipeline.version import VERSION
 
 log = logging.getLogger("voxring.endpoint")
 
@@ -37,9 +37,10 @@ PROTOCOLS = {
     "/v1/voice": "pipeline.endpoint.voice.handler",
     "/v1/realtime": "pipeline.endpoint.realtime.handler",
 }
-TOO_LONG = 4002
+GOING_AWAY, TRY_LATER, TOO_LONG = 1001, 1013, 4002
 READ_QUEUE = 32  # messages of one peer that wait here before the network is told to hold on
 DRAIN_LOOK_S = 0.1
+ABORT_S = 0.5  # for peers to answer when the server ends at once
 
 
 class Server:
@@ -49,37 +50,44 @@ class Server:
             server.open_doors(pipeline)
             ...
             await server.drain()
+            await server.close()
 
     Args:
         config: with audio.stage "client".
+        listener: a socket that listens already; None: serve.host and serve.port.
+        restarts: how often the program of this server has died before.
 
     Raises:
         ConfigError: it would let everybody in, or a key or certificate is wrong; on entry: the
             address cannot be listened to.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, listener: socket.socket | None = None, restarts: int = 0
+    ) -> None:
         self.config = config
         self.sessions: dict[Session, Peer] = {}
+        self.state = State(config, restarts)
         self._serve = config.serve
-        self._doorman = Doorman(config.serve, load_tokens(config.serve.token_file))
+        self._listener = listener
+        doorman = Doorman(config.serve, load_tokens(config.serve.token_file))
         self._tls = tls_context(config.serve.tls_cert, config.serve.tls_key)
-        self._places = Places(self._capacity, config.serve.sessions_per_token)
-        self._files = page_files()
         self._handlers = _handlers()
-        self._pipeline: Pipeline | None = None
-        self._is_draining = False
+        self._requests = Requests(self.state, doorman, self._handlers)
         self._server: WebsocketServer | None = None
+        self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        self._watch = asyncio.create_task(self.state.watch())
         limits = self._serve
+        place = (None, None) if self._listener else (limits.host, limits.port)
         websockets_log = logging.getLogger("voxring.websockets")
         websockets_log.setLevel(logging.ERROR)  # below, frames are logged
         try:
             self._server = await serve(
                 self._handle,
-                limits.host,
-                limits.port,
+                *place,
+                sock=self._listener,
                 ssl=self._tls,
                 process_request=self._request,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
@@ -96,10 +104,8 @@ class Server:
                 logger=websockets_log,
             )
         except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {limits.host} port {limits.port}: {error.strerror}",
-                "Choose another serve.host or serve.port",
-            ) from None
+            self._watch.cancel()
+            raise cannot_listen(limits.host, limits.port, error) from None
         return self
 
     async def __aexit__(
@@ -108,10 +114,7 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._server
-        self._is_draining = True
-        self._server.close(reason="the server ends")
-        await self._server.wait_closed()
+        await self.close()
 
     @property
     def url(self) -> str:
@@ -123,11 +126,11 @@ class Server:
 
     def open_doors(self, pipeline: Pipeline) -> None:
         """The pipeline is ready: conversations may begin."""
-        self._pipeline = pipeline
+        self.state.pipeline = pipeline
 
     async def drain(self) -> None:
         """Let nobody in; let each conversation end its turn, until `serve.drain_s` is over."""
-        self._is_draining = True
+        self.state.is_draining = True
         limit = time.monotonic() + self._serve.drain_s
         for peer in self.sessions.values():
             if event := peer.wording.closing("the server ends", self._serve.drain_s):
@@ -135,110 +138,88 @@ class Server:
         while self.sessions and time.monotonic() < limit:
             for session, peer in self.sessions.items():
                 if not session.is_in_turn:
-                    peer.close_soon(1001, "the server ends")
+                    peer.close_soon(GOING_AWAY, "the server ends")
             await asyncio.sleep(DRAIN_LOOK_S)
 
-    def _capacity(self) -> int:
-        lanes, most = self.config.pipeline.lanes, self._serve.max_speakers
-        return min(lanes, most) if most else lanes
+    async def close(self) -> None:
+        """End every conversation now; safe to call twice."""
+        assert self._server
+        self.state.is_draining = True
+        if self._watch:
+            self._watch.cancel()
+        self._server.close(reason="the server ends")
+        ended = asyncio.create_task(self._server.wait_closed())
+        await asyncio.wait([ended], timeout=ABORT_S)
+        for peer in self.sessions.values():
+            peer.abort()
+        await ended
 
     async def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer a request, or let it go on to its upgrade."""
         assert isinstance(connection, Connection)
-        target = urlsplit(request.path)
-        try:
-            self._doorman.check_origin(request.headers)
-            if target.path in self._handlers:
-                self._admit(connection, request, dict(parse_qsl(target.query)))
-                return None
-            return self._document(target.path, request)
-        except Refusal as refusal:
-            return text(refusal.status, refusal.reason, refusal.headers)
-
-    def _admit(self, connection: Connection, request: Request, query: dict[str, str]) -> None:
-        """Reserve a place for it. Raises Refusal."""
-        owner = self._doorman.identify(request.headers, query)
-        later = {"Retry-After": str(self._serve.retry_after_s)}
-        if self._is_draining:
-            raise Refusal(503, "the server ends", later)
-        if self._pipeline is None:
-            raise Refusal(503, "the server is not ready yet", later)
-        try:
-            connection.place = self._places.take(owner)
-        except TooManyError as error:
-            raise Refusal(429, str(error), later) from None
-        except NoPlaceError as error:
-            raise Refusal(503, str(error), later) from None
-        connection.owner = owner
-
-    def _document(self, path: str, request: Request) -> Response:
-        """What is no websocket."""
-        if path == "/ticket":
-            if request.method != "POST":
-                raise Refusal(405, "POST /ticket", {"Allow": "POST"})
-            ticket = self._doorman.ticket(request.headers)
-            return document(200, {"ticket": ticket, "expires_in_s": TICKET_S})
-        if request.method not in ("GET", "HEAD"):
-            raise Refusal(405, "GET only", {"Allow": "GET, HEAD"})
-        if path == "/health":
-            return document(200, self._health())
-        if path == "/health/ready":
-            health = self._health()
-            return document(200 if health["ready"] else 503, health)
-        if path in self._files:
-            return self._files[path]
-        raise Refusal(404, "there is nothing here")
-
-    def _health(self) -> dict[str, object]:
-        is_ready = self._pipeline is not None and not self._is_draining
-        return {
-            "live": True,
-            "ready": is_ready,
-            "draining": self._is_draining,
-            "places": self._places.free if is_ready else 0,
-            "token_required": self._doorman.needs_token,
-            "version": VERSION,
-        }
+        return self._requests.answer(connection, request)
 
     async def _handle(self, connection: ServerConnection) -> None:
         """Serve one peer from its handshake to its end."""
         assert isinstance(connection, Connection)
         assert connection.request
-        assert self._pipeline
+        assert self.state.pipeline
         if (place := connection.take_place()) is None:
             return
-        target = urlsplit(connection.request.path)
-        handler = self._handlers[target.path]
-        query = dict(parse_qsl(target.query))
-        session = Session(self.config, self._pipeline, connection.owner, query)
-        peer = Peer(connection, handler.WORDING, self._serve)
+        path = connection.request.path
+        protocol = urlsplit(path).path
+        session = Session(
+            self.config, self.state.pipeline, connection.owner, query_of(path), self.state.observe
+        )
+        peer = Peer(connection, self._handlers[protocol].WORDING, self._serve)
         self.sessions[session] = peer
+        self.state.metrics.sessions.labels(protocol).inc()
+        session.log.info("connected", protocol=protocol)
         try:
-            await self._converse(handler, peer, session)
+            await self._converse(self._handlers[protocol], peer, session)
         finally:
             del self.sessions[session]
-            await session.close()
-            place.give_back()
-            await peer.end()
+            try:
+                await session.close()
+            except VoxringError as error:  # the lane is free once its stages have let go
+                session.log.warning("late", message=str(error))
+            finally:
+                place.give_back()
+                await peer.end()
+                self._account(session, peer, connection.close_code)
 
     async def _converse(self, handler: Handler, peer: Peer, session: Session) -> None:
         """Run the protocol; whatever ends it, the peer is told."""
         limit = self._serve.session_s or None
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(limit) as clock:
                 await handler.serve(peer, session)
         except ConnectionClosed:
             return
         except TimeoutError:
+            if not clock.expired():
+                raise
             await peer.close(TOO_LONG, "this conversation has lasted as long as it may")
         except VoxringError as error:
+            if not isinstance(error, SessionError):
+                session.log.warning("lost", message=str(error))
             peer.tell(peer.wording.error("no_lane", str(error)))
-            await peer.close(1013, str(error))
+            await peer.close(TRY_LATER, str(error))
         except Exception:
-            log.exception("session %s failed", session.name)
+            session.log.exception("failed")
             await peer.close(1011, "an error of the server")
         else:
             await peer.close(1000, "")
+
+    def _account(self, session: Session, peer: Peer, code: int | None) -> None:
+        """It is over."""
+        seconds = time.monotonic() - session.since
+        metrics = self.state.metrics
+        metrics.session_seconds.observe(seconds)
+        metrics.dropped.inc(peer.dropped_ms / 1000)
+        metrics.closed.labels(code or 1006).inc()
+        session.log.info(
+            "disconnected", code=code, seconds=round(seconds, 1), dropped_ms=peer.dropped_ms
+        )
 
 
 def tls_context(cert: str, key: str) -> ssl.SSLContext | None:
@@ -260,6 +241,14 @@ def tls_context(cert: str, key: str) -> ssl.SSLContext | None:
             "Name a PEM certificate and its key",
         ) from None
     return context
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> ConfigError:
+    """Why an address cannot be listened to."""
+    return ConfigError(
+        f"cannot listen on {host} port {port}: {error.strerror or error}",
+        "Choose another serve.host or serve.port",
+    )
 
 
 def _select(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
