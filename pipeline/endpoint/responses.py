@@ -30,19 +30,15 @@ def respond(
     Args:
         kind: its media type.
     """
-    fields = Headers(
-        {
-            "Content-Type": kind,
-            "Content-Length": str(len(body)),
-            "Connection": "close",
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "no-store",
-        }
-    )
-    for name, value in (headers or {}).items():
-        del fields[name]
-        fields[name] = value
-    return Response(status, HTTPStatus(status).phrase, fields, body)
+    fields = {
+        "Content-Type": kind,
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        **(headers or {}),
+    }
+    return Response(status, HTTPStatus(status).phrase, Headers(fields), body)
 
 
 def document(status: int, value: Any, headers: Mapping[str, str] | None = None) -> Response:

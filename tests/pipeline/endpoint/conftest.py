@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,6 +28,14 @@ class House:
                 return await work(self.server)
 
         return self.runner.run(main())
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        target = urlsplit(self.server.url)
+        assert target.hostname
+        assert target.port
+        return target.hostname, target.port
 
     async def idle(self) -> None:
         """Wait until nobody is there, and every lane is free again."""

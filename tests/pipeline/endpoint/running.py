@@ -1,19 +1,19 @@
 """An endpoint in this process, on scripted stages, and clients of it."""
 
-import asyncio
+import http.client
 import json
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import Close
 
 from pipeline.config import Config
 from pipeline.endpoint.server import Server
-from pipeline.pipeline import Pipeline
 from tests.pipeline.running import scripted
 
-T = TypeVar("T")
 DEADLINE_S = 60
 RATE = 16_000
 CLIENT = ("audio.stage=client", "turn.options={}", "serve.port=0")  # speech is what is loud
@@ -22,22 +22,6 @@ CLIENT = ("audio.stage=client", "turn.options={}", "serve.port=0")  # speech is 
 def config_for(*overrides: str) -> Config:
     """The scripted pipeline behind an endpoint on a free port."""
     return scripted(*CLIENT, *overrides)
-
-
-def run(work: Callable[[Server, Pipeline], Awaitable[T]], *overrides: str) -> T:
-    """Do something with a running endpoint, within a deadline."""
-
-    async def main() -> T:
-        config = config_for(*overrides)
-        async with (
-            asyncio.timeout(DEADLINE_S),
-            Server(config) as server,
-            Pipeline(config) as pipeline,
-        ):
-            server.open_doors(pipeline)
-            return await work(server, pipeline)
-
-    return asyncio.run(main(), debug=False)
 
 
 def loud(seconds: float, rate: int = RATE) -> bytes:
@@ -94,6 +78,18 @@ class Client:
         return [event["type"] for event in self.events]
 
 
+async def closing(socket: ClientConnection) -> Close:
+    """How the server closes a connection; what it says before is left out."""
+    while True:
+        try:
+            await socket.recv()
+        except ConnectionClosed as error:
+            close = error.rcvd
+            break
+    assert close, "the connection was lost"
+    return close
+
+
 def voice_url(server: Server, path: str = "/v1/voice") -> str:
     """Where to connect to."""
     return server.url.replace("http", "ws", 1) + path
@@ -102,3 +98,18 @@ def voice_url(server: Server, path: str = "/v1/voice") -> str:
 def dial(server: Server, path: str = "/v1/voice", **options: Any) -> connect:
     """Connect without compression."""
     return connect(voice_url(server, path), compression=None, proxy=None, **options)
+
+
+def ask(
+    url: str, path: str, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    """One plain HTTP request: status, headers, body."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+    try:
+        connection.request(
+            method, path, headers={n.replace("_", "-"): v for n, v in headers.items()}
+        )
+        response = connection.getresponse()
+        return response.status, dict(response.headers), response.read()
+    finally:
+        connection.close()

@@ -5,11 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from websockets.exceptions import ConnectionClosed
 
 from stages.tts.tones import read_tones
 from tests.pipeline.endpoint.conftest import House
-from tests.pipeline.endpoint.running import RATE, Client, dial, loud, quiet
+from tests.pipeline.endpoint.running import RATE, Client, closing, dial, loud, quiet
 
 REPLY = "It is time."
 SETTINGS = (
@@ -17,7 +16,7 @@ SETTINGS = (
     'asr.options={lines = ["What time is it?"], words_per_s = 20}',
     "pipeline.lanes=3",
     "serve.open_timeout_s=1.0",
-    "serve.max_message_kib=64",
+    "serve.max_message_kib=128",
     "serve.max_load=0",
 )
 
@@ -41,7 +40,7 @@ def test_a_turn_is_heard_at_the_rate_that_was_asked_for(house: House, rate: int)
     assert 2 * sounded == len(client.sound)
     assert abs(sounded / rate - len(REPLY) * 0.06) < 0.01
     if rate == RATE:
-        ids = read_tones(np.frombuffer(client.sound, "<i2"), RATE, 0.06)
+        ids = read_tones(np.frombuffer(client.sound, "<i2"), rate)
         assert bytes(ids).decode() == REPLY
 
 
@@ -107,7 +106,7 @@ def test_commands_apply_behind_the_sound_sent_before(house: House) -> None:
             await client.until("sound_started")
             await client.tell("cancel")
             ended = await client.until("turn_ended")
-            assert (ended["turn"], ended["outcome"]) == (1, "interrupted")
+            assert ended["outcome"] == "interrupted"
             assert len(ended["heard_text"]) < len(REPLY)
             return client.types()
 
@@ -164,7 +163,7 @@ def test_a_bad_message_is_told_and_changes_nothing(house: House) -> None:
         ('{"type":"start","version":1,"rate":44100}', 1003, "rate"),
         ('{"type":"commit"}', 1003, "commit before start"),
         (None, 4001, "no start"),
-        ("x" * 70_000, 1009, ""),
+        ("x" * 140_000, 1009, ""),
     ],
 )
 def test_a_first_message_that_is_no_start_closes_with_a_reason(
@@ -174,12 +173,9 @@ def test_a_first_message_that_is_no_start_closes_with_a_reason(
         async with dial(house.server) as socket:
             if first is not None:
                 await socket.send(first)
-            with pytest.raises(ConnectionClosed) as closed:
-                while True:
-                    await socket.recv()
-            assert closed.value.rcvd
-            assert closed.value.rcvd.code == code
-            assert reason in closed.value.rcvd.reason
+            close = await closing(socket)
+            assert close.code == code
+            assert reason in close.reason
         await house.idle()
 
     house.run(work)
@@ -190,11 +186,7 @@ def test_text_that_is_no_utf_8_closes_with_1007(house: House) -> None:
         async with dial(house.server) as socket:
             await Client(socket).start()
             await socket.send(b'{"type":"\xff"}', text=True)
-            with pytest.raises(ConnectionClosed) as closed:
-                while True:
-                    await socket.recv()
-            assert closed.value.rcvd
-            assert closed.value.rcvd.code == 1007
+            assert (await closing(socket)).code == 1007
         await house.idle()
 
     house.run(work)
@@ -212,11 +204,7 @@ def test_instructions_that_look_special_stay_text(house: House) -> None:
                     {"type": "start", "version": 1, "rate": 16_000, "instructions": "x" * 9000}
                 )
             )
-            with pytest.raises(ConnectionClosed) as closed:
-                while True:
-                    await socket.recv()
-            assert closed.value.rcvd
-            assert closed.value.rcvd.code == 1003
+            assert (await closing(socket)).code == 1003
 
     house.run(work)
 
