@@ -6,6 +6,7 @@ from typing import Protocol
 
 from websockets.asyncio.connection import broadcast
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import State
 
 from pipeline.endpoint.connection import Connection
 from pipeline.endpoint.outbox import Audio, Gap, Item, Outbox, SlowReaderError
@@ -13,7 +14,8 @@ from pipeline.endpoint.pace import Pace
 from pipeline.serve_config import ServeConfig
 
 BURST_S = 4.0  # of messages at the allowed pace that may come at once
-SLOW_READER = 4003
+PATIENCE_S = 2.0  # with a peer that sends more than that
+NO_ANSWER, TOO_MANY, SLOW_READER = 1011, 1008, 4003
 
 
 class Wording(Protocol):
@@ -48,6 +50,7 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         per_s = limits.messages_per_s
         self._pace = Pace(per_s, per_s * BURST_S, self._loop.time())
+        self._waits_since: float | None = None  # for a message, loop's clock
         self._writer: asyncio.Task[None] | None = None
         self._closer: asyncio.Task[None] | None = None
 
@@ -62,15 +65,45 @@ class Peer:
         return self._closer is not None
 
     async def read(self) -> str | bytes:
-        """The next message.
+        """The next message; what a peer sent before it left is of no use to anybody.
 
         Raises:
             ConnectionClosed: there will be none.
         """
-        message = await self._connection.recv()
-        if wait := self._pace.delay(self._loop.time()):
-            await asyncio.sleep(wait)
+        self._waits_since = self._loop.time()
+        try:
+            message = await self._connection.recv()
+        finally:
+            self._waits_since = None
+        await self._slow_down()
+        if self._connection.state is not State.OPEN:
+            await self._connection.wait_closed()
+            raise self._connection.protocol.close_exc
         return message
+
+    async def _slow_down(self) -> None:
+        """Read no faster than is allowed; who does not take the hint is closed."""
+        if not (wait := self._pace.delay(self._loop.time())):
+            return
+        if self._pace.over_s > PATIENCE_S:
+            self.close_soon(TOO_MANY, "too many messages")
+        await asyncio.sleep(wait)
+
+    async def watch(self, interval_s: float, timeout_s: float) -> None:
+        """Find out, for ever, whether the peer is alive; one that is not is closed with 1011.
+
+        It is dead if it does not answer a ping while nothing else comes either. As long as what it
+        sent waits here to be read, its answer may wait behind that.
+        """
+        while True:
+            await asyncio.sleep(interval_s)
+            pong = await self._connection.ping()
+            while not pong.done():
+                await asyncio.wait([pong], timeout=timeout_s)
+                since = self._waits_since
+                if since is not None and self._loop.time() - since >= timeout_s and not pong.done():
+                    self.close_soon(NO_ANSWER, "no answer to a ping")
+                    return
 
     async def __aiter__(self) -> AsyncIterator[str | bytes]:
         """All messages, until the connection is closed, in whichever way."""

@@ -96,8 +96,7 @@ class Server:
                 compression=None,
                 server_header="voxring",
                 open_timeout=limits.open_timeout_s,
-                ping_interval=limits.ping_interval_s,
-                ping_timeout=limits.ping_timeout_s,
+                ping_interval=None,  # a peer is watched by `Peer.watch`
                 close_timeout=CLOSE_S,
                 max_size=limits.max_message_kib * 1024,
                 max_queue=READ_QUEUE,
@@ -174,9 +173,13 @@ class Server:
         self.sessions[session] = peer
         self.state.metrics.sessions.labels(protocol).inc()
         session.log.info("connected", protocol=protocol)
+        limits = self._serve
+        watch = asyncio.create_task(peer.watch(limits.ping_interval_s, limits.ping_timeout_s))
         try:
             await self._converse(self._handlers[protocol], peer, session)
         finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
             del self.sessions[session]
             try:
                 await session.close()

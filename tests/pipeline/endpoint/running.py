@@ -96,7 +96,8 @@ def voice_url(server: Server, path: str = "/v1/voice") -> str:
 
 
 def dial(server: Server, path: str = "/v1/voice", **options: Any) -> connect:
-    """Connect without compression."""
+    """Connect without compression; what comes is taken at once, read or not."""
+    options = {"max_queue": None, **options}
     return connect(voice_url(server, path), compression=None, proxy=None, **options)
 
 

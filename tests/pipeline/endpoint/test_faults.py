@@ -6,6 +6,7 @@ import os
 import signal
 import socket as sockets
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,8 @@ async def speaking(house: House, socket: ClientConnection) -> Client:
 
 def state() -> tuple[int, int, int]:
     """Descriptors, threads and tasks of this program."""
-    return len(os.listdir("/proc/self/fd")), threading.active_count(), len(asyncio.all_tasks())
+    descriptors = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    return descriptors, threading.active_count(), len(asyncio.all_tasks())
 
 
 async def same_as(before: tuple[int, int, int]) -> bool:
@@ -92,42 +94,51 @@ def test_a_dead_peer_is_found_by_ping(house: House) -> None:
     house.run(work)
 
 
-async def stalled(house: House) -> tuple[ClientConnection, Client]:
-    """A conversation whose client stops reading while an answer is sent."""
+@contextlib.asynccontextmanager
+async def stalled(house: House) -> AsyncIterator[Client]:
+    """A conversation whose client speaks on, but reads nothing while an answer is sent."""
     peer = sockets.socket()
     peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
     peer.connect(house.address)
     peer.setblocking(False)
-    socket = await dial(house.server, sock=peer, max_queue=1, ping_interval=None)
-    client = await speaking(house, socket)
-    socket.transport.pause_reading()
-    return socket, client
+    async with dial(house.server, sock=peer, max_queue=1, ping_interval=None) as socket:
+        client = await speaking(house, socket)
+        socket.transport.pause_reading()
+        microphone = asyncio.create_task(listen_on(socket))
+        try:
+            yield client
+        finally:
+            microphone.cancel()
+            await asyncio.gather(microphone, return_exceptions=True)
+            socket.transport.abort()
+
+
+async def listen_on(socket: ClientConnection) -> None:
+    """A microphone that stays on."""
+    while True:
+        await socket.send(quiet(0.02, 48_000))
+        await asyncio.sleep(0.02)
 
 
 def test_sound_for_a_slow_reader_is_dropped_and_told(house: House) -> None:
     async def work(_: object) -> None:
-        house.server.state.config.serve  # noqa: B018
-        socket, client = await stalled(house)
-        (peer,) = house.server.sessions.values()
-        async with asyncio.timeout(5):
-            while not peer.dropped_ms:
-                await asyncio.sleep(0.02)
-        socket.transport.resume_reading()
-        dropped = await client.until("sound_dropped")
-        assert dropped["ms"] > 0
-        await client.until("turn_ended")
-        await socket.close()
+        async with stalled(house) as client:
+            (peer,) = house.server.sessions.values()
+            async with asyncio.timeout(10):
+                while not peer.dropped_ms:
+                    await asyncio.sleep(0.02)
+            client.socket.transport.resume_reading()
+            assert (await client.until("sound_dropped"))["ms"] > 0
+            assert (await client.until("turn_ended"))["outcome"] == "answered"
         await house.idle()
 
-    with pytest.MonkeyPatch.context():
-        house.run(work)
+    house.run(work)
 
 
 def test_a_reader_too_slow_for_events_is_closed_and_nobody_else(house: House) -> None:
     async def work(_: object) -> None:
-        socket, _ = await stalled(house)
-        (peer,) = house.server.sessions.values()
-        async with dial(house.server) as other:
+        async with stalled(house), dial(house.server) as other:
+            peer = next(iter(house.server.sessions.values()))
             neighbour = Client(other)
             await neighbour.start()
             while not peer.is_closing:
@@ -135,9 +146,6 @@ def test_a_reader_too_slow_for_events_is_closed_and_nobody_else(house: House) ->
                 await asyncio.sleep(0)
             assert (await neighbour.ask())["outcome"] == "answered"
         await house.idle()
-        socket.transport.resume_reading()
-        assert peer.is_closing
-        await socket.close()
 
     house.run(work)
 
@@ -157,9 +165,9 @@ def test_a_stage_that_is_killed_costs_a_turn_and_no_connection(house: House, sta
             for client in clients:
                 await client.socket.send(quiet(1.2, 48_000))
                 await client.socket.send(loud(0.4, 48_000) + quiet(0.5, 48_000))
-                ended = await client.until("turn_ended")
-                while ended["outcome"] != "answered":
-                    ended = await client.until("turn_ended")
+            for client in clients:
+                while (await client.until("turn_ended"))["outcome"] != "answered":
+                    pass
         await house.idle()
 
     house.run(work)

@@ -41,6 +41,19 @@ def test_a_connection_is_read_at_its_pace_behind_a_burst() -> None:
     assert pace.delay(110.0) > 0
 
 
+def test_a_sender_that_never_pauses_is_told_from_one_that_does() -> None:
+    pace = Pace(10, 5, now_s=0.0)
+    for n in range(100):  # read late, so that the bucket is not always empty
+        pace.delay(n * 0.12)
+    assert pace.over_s == 0.0, "that is no more than is allowed"
+    for n in range(100):
+        pace.delay(20 + n * 0.05)
+        if n == 60:
+            assert pace.over_s > 1
+    pace.delay(30.0)
+    assert pace.over_s == 0.0
+
+
 def busy(load: Load, cores: float, conversations: int, begin: float = 0.0) -> None:
     """Looks of a machine that uses so many cores for a whole span."""
     for second in range(int(SPAN_S) + 1):
