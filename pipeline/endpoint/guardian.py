@@ -113,12 +113,15 @@ class Guardian:
         """One program, from its start to its end; its exit code."""
         fds = f"socket={self._listener.fileno()},lifeline={self._lifeline}"
         command = [interpreter(""), "-P", "-m", "pipeline.endpoint.program"]
+        # Ctrl-C while it imports would be a traceback: the program lets the signal in when it can.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         self._program = subprocess.Popen(
             [*command, "--fds", fds, "--restarts", str(deaths)],
             stdin=subprocess.PIPE,
             pass_fds=(self._listener.fileno(), self._lifeline),
             process_group=0,  # Ctrl-C is for us: it is passed on once
         )
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         assert self._program.stdin
         if self._asked_by:  # by a signal that came before there was anybody to pass it on to
             self._program.send_signal(self._asked_by)

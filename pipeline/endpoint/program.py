@@ -81,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = Config.model_validate_json(sys.stdin.read())
     configure(config.serve.log, config.pipeline.log_level)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see the guardian
         with socket.socket(fileno=int(fds["socket"])) as listener:
             asyncio.run(serve(config, listener, options.restarts))
     except (VoxringError, RingError) as error:
