@@ -76,8 +76,8 @@ class Talker:
         self._offset = offset
         self._found = found
         self._sent_at: list[float] = []  # of each frame
-        self._stopped_at_ms: int | None = None
-        self._answer: int | None = None
+        self._ends: dict[int, int] = {}  # of turns: ms of sound in which they ended
+        self._began: int | None = None  # the turn whose answer has been announced
 
     async def run(self, start_at: float) -> None:
         """Connect, talk, hang up; whatever happens is found."""
@@ -129,17 +129,18 @@ class Talker:
             self._found.errors.append(f"{type(error).__name__}: {error}")
 
     def _hear(self) -> None:
-        """The first sound of an answer: how long after the sound that ended its question?"""
-        if self._stopped_at_ms is None:
-            return
-        frame = max(0, self._stopped_at_ms - 1) // self._plan.frame_ms
-        self._found.latency_ms.append((time.monotonic() - self._sent_at[frame]) * 1000)
-        self._stopped_at_ms = None
+        """The first sound of an answer: how long after the frame that ended its question?"""
+        turn, self._began = self._began, None
+        if turn is not None and (end := self._ends.pop(turn, None)) is not None:
+            sent_at = self._sent_at[max(0, end - 1) // self._plan.frame_ms]
+            self._found.latency_ms.append((time.monotonic() - sent_at) * 1000)
 
     def _take(self, event: dict[str, Any]) -> None:
         match event["type"]:
             case "speech_stopped":
-                self._stopped_at_ms = event["at_ms"]
+                self._ends[event["turn"]] = event["at_ms"]
+            case "sound_started":
+                self._began = event["turn"]
             case "sound_dropped":
                 self._found.dropped += 1
             case "error":

@@ -1,6 +1,7 @@
 """What `/metrics` tells, in Prometheus' form, in a registry of its own."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
@@ -63,6 +64,10 @@ class Metrics:
         self.loop_lag = Gauge(
             "voxring_loop_lag_seconds", "How late the event loop wakes", registry=to
         )
+        tasks = Gauge("voxring_tasks", "Tasks of the event loop", registry=to)
+        tasks.set_function(lambda: len(asyncio.all_tasks()))
+        threads = Gauge("voxring_threads", "Threads of this program", registry=to)
+        threads.set_function(threading.active_count)
         ProcessCollector(registry=self.registry)
         for outcome in Outcome:  # what has not happened yet is told as 0
             self.turns.labels(outcome.label.replace(" ", "_"))

@@ -97,7 +97,7 @@ class Peer:
         """
         while True:
             await asyncio.sleep(interval_s)
-            pong = await self._connection.ping()
+            pong = asyncio.ensure_future(await self._connection.ping())
             while not pong.done():
                 await asyncio.wait([pong], timeout=timeout_s)
                 since = self._waits_since
