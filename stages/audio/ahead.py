@@ -32,6 +32,7 @@ class Piece:
     Attributes:
         samples: int16 [n], a copy.
         first: index of its first sample in the answer.
+        stamp: monotonic ns since when it was there.
     """
 
     samples: NDArray[np.int16]
@@ -39,6 +40,7 @@ class Piece:
     turn: int
     answer: int
     first: int
+    stamp: int
 
 
 class Ahead:
@@ -107,4 +109,4 @@ class Ahead:
         self._blocks += 1
         self._ends.append(self.sent)
         self._positions.append(block.position)
-        return Piece(samples, block.rate, block.turn, block.answer, block.first)
+        return Piece(samples, block.rate, block.turn, block.answer, block.first, block.stamp)

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from pipeline.errors import AudioError
 from pipeline.events import Sound, SoundCut, SoundEnded, SoundEvent, SoundPaused, SoundResumed
-from stages.audio.ahead import Ahead
+from stages.audio.ahead import Ahead, Piece
 from stages.audio.loudspeaker import Loudspeaker
 from stages.audio.microphone import SAMPLE_NS
-from stages.audio.playback import Gate, Span
+from stages.audio.playback import SECOND, Gate, Span
 from stages.audio.recorder import Recorder
+from stages.event import Event
 from stages.lane import Lane
 from stages.messages import Command, CommandAt, Played
 from stages.stage import Session, Stage
@@ -194,10 +195,29 @@ class ClientSession(Session):
         with self.lane.voice.read() as batch:
             batch.consume(0)  # a block goes when its time has passed
             pieces = ahead.take(gate, due, batch)
+        if pieces and pieces[0].first < due:
+            self._was_late(pieces[0], due, now)
         for piece in pieces:
             self.on_sound(Sound(piece.samples, piece.rate, piece.turn, piece.answer, piece.first))
         if ahead.is_whole(gate):
             self.on_sound(SoundEnded(gate.answer, ahead.sent))
+
+    def _was_late(self, piece: Piece, due: int, now: int) -> None:
+        """Sound goes out behind its time; if it was there before, this program is to blame.
+
+        What waited here cannot have been heard, so the clock goes on from where the sound broke
+        off. Where the voice was late, playback sees that for itself.
+        """
+        dry_since = now - (due - piece.first) * SECOND // piece.rate
+        if piece.stamp <= dry_since:
+            self._loudspeaker.playback.anchor(now, piece.first)
+            self.lane.emit(
+                Event.UNDERRUN,
+                turn=piece.turn,
+                answer=piece.answer,
+                value=now - dry_since,
+                at=dry_since,
+            )
 
     def _started(self, answer: int) -> None:
         self._sounding, self._turn = answer, self.lane.turn
