@@ -655,6 +655,50 @@ GATE = Benchmark(
     ),
 )
 
+ENDPOINT = Benchmark(
+    "endpoint",
+    "How many people can talk at once, and what do they cost?",
+    "answers of the first part",
+    (
+        Metric("connections", "that hold at once: latency within the bar, nothing lost"),
+        Metric(
+            "added_latency_p95_ms",
+            "soft end to first sound, at the client, less the p95 of a bare echo server",
+            Bar(30),
+        ),
+        Metric("latency_p50_ms", "soft end to first sound, at the client"),
+        Metric("latency_p95_ms", "the same, 95th percentile"),
+        Metric("echo_p50_ms", "a frame there and back, bare server, same frames"),
+        Metric("echo_p95_ms", "the same, 95th percentile"),
+        Metric("dropped", "gaps in sound, errors and refusals that clients saw", Bar(0)),
+        Metric("unanswered", "turns with another outcome than answered", Bar(0)),
+        Metric("memory_per_connection_kib", "PSS of all programs, less that with nobody there"),
+        Metric("server_cpu_percent", "of one core, all programs of the server"),
+        Metric("clients_cpu_percent", "of one core, the program that plays the people"),
+        Metric("clients_behind_ms", "latest frame of the clients: how far they are to be trusted"),
+        Metric("real_first_audio_p50_ms", "real models, by people who ask one after the other"),
+        Metric("real_first_audio_p95_ms", "the same, 95th percentile"),
+        Metric("real_right_share", "questions understood to the word"),
+        Metric("real_answered_share", "turns that were answered"),
+        Metric("real_underruns", "gaps inside answers"),
+        Metric("real_refused", "further people that were refused while so many talked"),
+        Metric("sessions", "short conversations, one after the other and some at once"),
+        Metric("sessions_reset", "of these, closed by RST in mid-turn"),
+        Metric("left_descriptors", "of the server's program, more than at the start", Bar(0)),
+        Metric("left_lanes", "places that did not come back", Bar(0)),
+        Metric("left_threads", "more than at the start", Bar(0)),
+        Metric("left_tasks", "more than at the start", Bar(0)),
+        Metric("left_memory_mib", "PSS of all programs, more than after a tenth of the sessions"),
+        Metric("fuzz_messages", "random messages, by protocol"),
+        Metric("fuzz_connections", "on so many connections"),
+        Metric("fuzz_untold", "wrong messages without an error event or a close code", Bar(0)),
+        Metric("fuzz_odd_closes", "closes with a code that is not documented", Bar(0)),
+        Metric("fuzz_hurt", "turns of a neighbour that were not answered meanwhile", Bar(0)),
+        Metric("kill_recovery_s", "kill -9 to the next answered turn of every client", Bar(10)),
+        Metric("kill_untold", "clients that got no error for a turn that was lost", Bar(0)),
+    ),
+)
+
 BENCHMARKS = (
     RING,
     OVERHEAD,
@@ -678,4 +722,5 @@ BENCHMARKS = (
     TTS,
     SOAK,
     GATE,
+    ENDPOINT,
 )

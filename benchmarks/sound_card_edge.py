@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field
 
 from benchmarks.sound_card import RATE, SECOND, Card, Room, run_card
-from pipeline.config import Frozen
+from pipeline.frozen import Frozen
 from stages.audio.clip import load_clip
 from stages.audio.device.edge import processor
 from stages.audio.device.session import DeviceSession

@@ -4,7 +4,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pipeline.events import ClipEnded, DeviceNotice, Event, Fault, Idle, ReplyText, UserText
+from pipeline.events import (
+    ClipEnded,
+    DeviceNotice,
+    Event,
+    Fault,
+    Idle,
+    ReplyText,
+    SpeechStarted,
+    SpeechStopped,
+    UserText,
+)
 from pipeline.tokenizer import Vocabulary
 from stages.lane import is_newer
 from stages.messages import Caption, CaptionKind
@@ -71,6 +81,10 @@ class Captions:
                 return DeviceNotice(message, is_open=bool(caption.position))
             case CaptionKind.IDLE:
                 return Idle(caption.turn)
+            case CaptionKind.SPEECH_STARTED:
+                return SpeechStarted(caption.turn, caption.position)
+            case CaptionKind.SPEECH_STOPPED:
+                return SpeechStopped(caption.turn, caption.position)
             case CaptionKind.OUTCOME:
                 return None
 

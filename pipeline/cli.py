@@ -11,6 +11,7 @@ from pipeline.commands import (  # noqa: F401 - each adds its command
     models,
     replay,
     report,
+    serve,
     talk,
     top,
 )

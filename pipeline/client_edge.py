@@ -44,11 +44,12 @@ class ClientEdge:
             session.close()
         self._arena.close()
 
-    def attach(self, number: int, on_sound: SoundSink) -> "LaneEdge":
+    def attach(self, number: int, on_sound: SoundSink, lead_ms: int) -> "LaneEdge":
         """Give a lane's sound to its program, and its microphone to whoever asked."""
         session = self._runner.sessions[number]
         assert isinstance(session, ClientSession)
         session.on_sound = on_sound
+        session.lead(lead_ms * 1_000_000)
         return LaneEdge(self, number, session)
 
     def is_current(self, number: int, session: ClientSession) -> bool:
@@ -61,13 +62,29 @@ class ClientEdge:
 
     def step(self, lanes: list[int]) -> None:
         """Work on lanes that were rung, and on those whose time has come."""
-        if self._timer:
-            self._timer.cancel()
         try:
             self._runner.turn_over(lanes)
         finally:  # an error in one step must not stop the clock of every lane
-            delay = self._runner.until_due()
-            self._timer = asyncio.get_running_loop().call_later(delay, self.step, [])
+            self._wind()
+
+    def schedule(self, number: int) -> None:
+        """Something was done to a lane: look at it when its time comes."""
+        self._runner.schedule(number)
+        self._wind()
+
+    def _wind(self) -> None:
+        """Set the clock; one that would ring sooner, or not later by much, is left alone."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + self._runner.until_due()
+        if self._timer and not self._timer.cancelled():
+            if self._timer.when() <= at:
+                return
+            self._timer.cancel()
+        self._timer = loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self.step([])
 
 
 class LaneEdge:
@@ -87,7 +104,7 @@ class LaneEdge:
     async def feed(self, samples: NDArray[np.int16]) -> None:
         """Say something; waits while too much is ahead."""
         self._session.feed(samples)
-        self._edge.step([self._number])
+        self._edge.schedule(self._number)
         while self._session.is_behind:
             await self._edge.pause()
             if not self._edge.is_current(self._number, self._session):
@@ -96,3 +113,7 @@ class LaneEdge:
     def command(self, command: Command) -> None:
         """Ask something of `turn`, behind what was fed before."""
         self._session.command(command)
+
+    def report(self, answer: int, samples: int, *, final: bool) -> None:
+        """Tell how much of an answer the client has played."""
+        self._session.report(answer, samples, final=final)

@@ -31,6 +31,8 @@ from stages.messages import (
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
 
+CLIPS_WAIT = "too many clips are waiting to be played"
+
 
 class ClientLane:
     """A conversation. Iterate over it for what happens; close it when done.
@@ -139,7 +141,7 @@ class ClientLane:
         if self.edge or self.has_device:
             raise AudioError('only the edge "file" plays clips', "Set audio.stage = 'file'")
         order = PlayOrder(str(clip.absolute()), speech_end_s, str(out.absolute()) if out else "")
-        self._order(order.pack())
+        self._order(order.pack(), CLIPS_WAIT)
         self._clips += 1
 
     async def feed(self, samples: NDArray[np.int16]) -> None:
@@ -154,7 +156,7 @@ class ClientLane:
             SessionError: the conversation is closed.
             StageError: a stage has died.
         """
-        edge = self._require_client()
+        edge = self._require_client("be fed")
         if not isinstance(samples, np.ndarray) or samples.dtype != np.int16 or samples.ndim != 1:
             kind = getattr(samples, "dtype", type(samples).__name__)
             raise AudioError(f"expected int16 samples of one channel in NumPy, not {kind}")
@@ -173,7 +175,23 @@ class ClientLane:
         if self.edge:
             self.edge.command(command)
         else:  # the rings of the edge have one writer: the edge, which passes it on
-            self._put("orders", command.pack(), "too many commands are waiting")
+            self._order(command.pack(), "too many commands are waiting")
+
+    def report(self, answer: int, samples: int, *, final: bool = False) -> None:
+        """Tell how much of an answer has left the loudspeaker, for a lane opened with a lead.
+
+        What a conversation keeps of an interrupted answer is what was heard. Without reports that
+        is judged by the clock; reports of other answers than the last that sounded change nothing.
+
+        Args:
+            samples: of the answer, at the rate of its `Sound`.
+            final: no more of it will be played.
+
+        Raises:
+            AudioError: this pipeline's edge is not "client".
+            SessionError: the conversation is closed.
+        """
+        self._require_client("report").report(answer, samples, final=final)
 
     def instruct(self, instructions: str) -> None:
         """Replace the system prompt; before the first turn.
@@ -264,7 +282,7 @@ class ClientLane:
         if stage == AUDIO and self._orders is not None:
             orders, self._orders = self._orders, None
             for order in orders:
-                self._order(order)
+                self._order(order, CLIPS_WAIT)
 
     def _end_turn(self) -> None:
         self.lane.set("faults", self.lane.get("faults") + 1)
@@ -289,16 +307,15 @@ class ClientLane:
         if not self._is_open:
             raise SessionError("this conversation is closed", "Open another one")
 
-    def _require_client(self) -> LaneEdge:
+    def _require_client(self, act: str) -> LaneEdge:
         """What feeds this lane: only one program may write to the rings of the edge."""
         self._require_open()
         if self.edge is None:
-            raise AudioError('only the edge "client" can be fed', "Set audio.stage = 'client'")
+            raise AudioError(f'only the edge "client" can {act}', "Set audio.stage = 'client'")
         return self.edge
 
-    def _order(self, order: bytes) -> None:
+    def _order(self, order: bytes, trouble: str) -> None:
         """Ask something of the edge; one that is away gets it when it is back."""
-        trouble = "too many clips are waiting to be played"
         if self._orders is None:
             self._put("orders", order, trouble)
             return

@@ -8,17 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from pipeline.errors import ConfigError
+from pipeline.frozen import Frozen
+from pipeline.serve_config import ServeConfig
 
 M = TypeVar("M", bound=BaseModel)
-
-
-class Frozen(BaseModel):
-    """A part of the configuration: immutable, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Section(Frozen):
@@ -112,17 +108,42 @@ class TurnConfig(Section):
     answer_timeout_s: float = Field(20.0, gt=0)
     barge_in: Literal["words", "voice", "off"] = "words"
     hold_ms: int = Field(1500, ge=100, le=10_000)
-    backchannels: list[str] = [
-        *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
-        *("em", "ow", "aw", "ooh", "amen"),  # as recognisers spell a hum
-        *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
-        *("alright", "of course", "go on", "makes sense"),
-    ]
-    commands: list[str] = [
-        *("stop", "stop it", "wait", "no", "cancel", "listen", "hold on", "be quiet", "shut up"),
-        *("again", "next", "back", "go back", "help", "enough", "pause", "hello", "hey", "sorry"),
-        *("what", "why", "who", "how", "where", "when", "which"),
-    ]
+    backchannels: list[str] = Field(
+        [
+            *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),
+            *("em", "ow", "aw", "ooh", "amen"),  # as recognisers spell a hum
+            *("okay", "ok", "yeah", "yep", "right", "sure", "wow", "i see", "got it", "all right"),
+            *("alright", "of course", "go on", "makes sense"),
+        ]
+    )
+    commands: list[str] = Field(
+        [
+            *(
+                "stop",
+                "stop it",
+                "wait",
+                "no",
+                "cancel",
+                "listen",
+                "hold on",
+                "be quiet",
+                "shut up",
+            ),
+            *(
+                "again",
+                "next",
+                "back",
+                "go back",
+                "help",
+                "enough",
+                "pause",
+                "hello",
+                "hey",
+                "sorry",
+            ),
+            *("what", "why", "who", "how", "where", "when", "which"),
+        ]
+    )
     unsure_below: float = Field(-0.65, le=0)
     greeting: str = ""
     idle_s: float = Field(0.0, ge=0)
@@ -147,7 +168,7 @@ class AsrConfig(Section):
     model: str = "bundle:whisper-tiny.en"
     device: Literal["cpu", "cuda"] = "cpu"
     compute_type: str = "int8"
-    languages: list[str] = ["en"]
+    languages: list[str] = Field(["en"])
     window_s: float = Field(8.0, ge=3, le=30)
     partials: bool = True
     first_ms: int = Field(800, ge=200, le=10_000)
@@ -285,6 +306,7 @@ class Config(Frozen):
     asr: AsrConfig = AsrConfig()
     llm: LlmConfig = LlmConfig()
     tts: TtsConfig = TtsConfig()
+    serve: ServeConfig = ServeConfig()
 
     def section(self, stage: str) -> Section:
         """The part that belongs to a stage."""

@@ -35,16 +35,77 @@ class ReplyText:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechStarted:
+    """A voice is heard.
+
+    Attributes:
+        at_ms: of the microphone's sound since the conversation was opened.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStopped:
+    """The utterance is over: its turn has been released, or has failed.
+
+    Attributes:
+        at_ms: of the microphone's sound since the conversation was opened.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sound:
-    """Sound of the answer, to be played now (edge "client" only).
+    """Sound of an answer, to be played now, or a little later (edge "client" only).
 
     Attributes:
         samples: int16 [n], mono.
         rate: samples per second.
+        first: index of its first sample in the answer.
     """
 
     samples: NDArray[np.int16]
     rate: int
+    turn: int = 0
+    answer: int = 0
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SoundPaused:
+    """A voice came over the answer: what was told of its sound is to wait (edge "client" only)."""
+
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class SoundResumed:
+    """The voice brought no words: the sound goes on where it stopped (edge "client" only)."""
+
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class SoundCut:
+    """The answer is stale: what has not been played of it is to be dropped (edge "client" only)."""
+
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class SoundEnded:
+    """All sound of an answer was told (edge "client" only).
+
+    Attributes:
+        samples: of the whole answer.
+    """
+
+    answer: int
+    samples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,4 +159,16 @@ class Fault:
     message: str
 
 
-Event = UserText | ReplyText | Sound | TurnEnded | Idle | ClipEnded | DeviceNotice | Fault
+SoundEvent = Sound | SoundPaused | SoundResumed | SoundCut | SoundEnded
+Event = (
+    SpeechStarted
+    | SpeechStopped
+    | UserText
+    | ReplyText
+    | SoundEvent
+    | TurnEnded
+    | Idle
+    | ClipEnded
+    | DeviceNotice
+    | Fault
+)

@@ -4,16 +4,16 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from pipeline.client_edge import ClientEdge
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config
 from pipeline.errors import SessionError, VoxringError
-from pipeline.events import Sound
 from pipeline.output import check_writable
 from pipeline.session_name import session_file
 from pipeline.sessions import Sessions
@@ -26,6 +26,7 @@ from ringbuf import BellWatch, EventRecord, Lane
 from stages.audio.device.sound_devices import check as check_devices
 from stages.outcome import Outcome
 
+T = TypeVar("T")
 Progress = Callable[[str, str, float | None], None]
 CLOSE_S = 1.0  # for conversations to be closed when the block is left
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class Pipeline:
         self._supervisor: Supervisor | None = None
         self._watch: BellWatch | None = None
         self._edge: ClientEdge | None = None
+        self._deaths: Counter[str] = Counter()
 
     async def __aenter__(self) -> Self:
         self._check_folders()
@@ -109,18 +111,43 @@ class Pipeline:
         return {name: process.pid for name, process in processes.items()}
 
     @property
+    def lanes(self) -> tuple[ClientLane, ...]:
+        """Conversations that are open."""
+        return tuple(self._lanes.values())
+
+    @property
+    def deaths(self) -> dict[str, int]:
+        """How often each stage has died so far, those that never have left out."""
+        return dict(self._deaths)
+
+    @property
     def away(self) -> frozenset[str]:
         """Stages that have died and are being started again."""
         return frozenset(self._supervisor.away if self._supervisor else ())
 
-    async def open(self) -> ClientLane:
-        """Begin a conversation.
+    async def unless_failed(self, work: Awaitable[T]) -> T:
+        """Wait for `work`, or for the failure of a stage, whichever comes first.
 
         Raises:
+            StageError: a stage has died too often.
+            SessionError: the pipeline is not running.
+        """
+        return await self._running().unless_failed(work)
+
+    async def open(self, *, instructions: str | None = None, lead_ms: int = 0) -> ClientLane:
+        """Begin a conversation.
+
+        Args:
+            instructions: the system prompt, if it is not the configured one (edge "client").
+            lead_ms: how long before it is to be heard sound is told, at most (edge "client"); for
+                a network between here and the loudspeaker.
+
+        Raises:
+            AudioError: the instructions are too long, or this pipeline's edge is not "client".
             SessionError: all lanes are in use, a stage refused, or the pipeline is not running.
             StageError: a stage has died.
         """
-        self._require_running()
+        self._running()
         shared = await self._sessions.open()
         self.collect()
         self._collector.forget(shared.number)
@@ -129,9 +156,13 @@ class Pipeline:
         lane.has_device = self.config.audio.stage == "device"
         self._lanes[shared.number] = lane
         if self._edge:
-            lane.edge = self._edge.attach(
-                shared.number, lambda samples, rate: lane.tell(Sound(samples, rate))
-            )
+            lane.edge = self._edge.attach(shared.number, lane.tell, lead_ms)
+        if instructions is not None:
+            try:
+                lane.instruct(instructions)
+            except VoxringError:
+                self._release(lane)
+                raise
         shared.set("attended", shared.get("session"))
         return lane
 
@@ -161,11 +192,12 @@ class Pipeline:
         ahead = time.time_ns() - time.monotonic_ns()
         return TranscriptFile(path, Transcript(opened, ahead), time.time_ns)
 
-    def _require_running(self) -> None:
+    def _running(self) -> Supervisor:
         if self._supervisor is None:
             raise SessionError("this pipeline is not running", "Use it inside `async with`")
         if self._supervisor.failure.done():
             self._supervisor.failure.result()
+        return self._supervisor
 
     async def _stop(self) -> None:
         """End everything; nothing of it may be left, whatever happened before."""
@@ -210,6 +242,7 @@ class Pipeline:
         return self._collector.finish(lane, turn, answer, outcome, lost)
 
     def _stage_died(self, stage: str, cause: str) -> None:
+        self._deaths[stage] += 1
         for lane in self._lanes.values():
             lane.lost(stage, cause)
 

@@ -201,6 +201,8 @@ class CaptionKind(IntEnum):
     CLIP = 6  # the clip has been played to its end, or payload says why not
     IDLE = 7  # nobody has said anything for long
     DEVICE = 8  # a sound device; position: it is there (1) or gone (0); payload: text
+    SPEECH_STARTED = 9  # a voice is heard; position: ms of the microphone's sound
+    SPEECH_STOPPED = 10  # the utterance is over; position: as before
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The loop of every stage: sleep until rung, follow sessions, step, isolate errors."""
 
+import heapq
 import logging
 from collections.abc import Callable, Iterable
 
@@ -11,6 +12,7 @@ from stages.stage import Session, Stage
 log = logging.getLogger(__name__)
 
 SAFETY_S = 1.0  # the longest sleep; also how often a heartbeat is seen
+STALE = 16  # entries for each lane in the heap of dues, before those that changed are thrown out
 OPEN_FAILED = 1 << 63  # set in an ack: the stage could not open this session
 
 
@@ -30,6 +32,7 @@ class Runner:
         self.sessions: dict[int, Session] = {}
         self._lanes: dict[int, Lane] = {}
         self._known = [0] * arena.layout.lanes
+        self._dues: list[tuple[int, int]] = []  # heap of (due, lane); those that changed are stale
         self._events = arena.events(arena.me)
 
     def attend(self) -> None:
@@ -57,20 +60,35 @@ class Runner:
         lanes = set(rung)
         for number in lanes:
             self._follow_session(number)
-        ready = [
-            session
-            for number, session in self.sessions.items()
-            if number in lanes or (session.due is not None and session.due <= now)
-        ]
+        while (due := self._next_due()) is not None and due <= now:
+            lanes.add(heapq.heappop(self._dues)[1])
+        ready = [self.sessions[number] for number in sorted(lanes) if number in self.sessions]
         if ready:
             self._step(ready)
 
     def until_due(self) -> float:
         """Seconds until the next lane must be stepped, at most SAFETY_S."""
-        dues = [session.due for session in self.sessions.values() if session.due is not None]
-        if not dues:
-            return SAFETY_S
-        return min(max(0.0, (min(dues) - self.now()) / 1e9), SAFETY_S)
+        due = self._next_due()
+        return SAFETY_S if due is None else min(max(0.0, (due - self.now()) / 1e9), SAFETY_S)
+
+    def schedule(self, number: int) -> None:
+        """Take note of when a lane must be stepped: its session has changed `due` by itself."""
+        session = self.sessions.get(number)
+        if session and session.due is not None:
+            heapq.heappush(self._dues, (session.due, number))
+            if len(self._dues) > STALE * len(self.sessions):
+                self._dues = [(s.due, n) for n, s in self.sessions.items() if s.due is not None]
+                heapq.heapify(self._dues)
+
+    def _next_due(self) -> int | None:
+        """When the next lane must be stepped, monotonic ns; idle lanes cost nothing."""
+        while self._dues:
+            due, number = self._dues[0]
+            session = self.sessions.get(number)
+            if session and session.due == due:
+                return due
+            heapq.heappop(self._dues)
+        return None
 
     def _step(self, ready: list[Session]) -> None:
         try:
@@ -78,6 +96,9 @@ class Runner:
         except Exception as error:  # of no lane in particular: then of all that were in it
             for session in ready:
                 self._failed(session, error)
+        finally:
+            for session in ready:
+                self.schedule(session.lane.number)
 
     def _follow_session(self, number: int) -> None:
         """Open, close or replace this stage's part of a lane, then say so."""

@@ -10,17 +10,17 @@ from stages.topology import topology
 
 
 @contextmanager
-def open_lanes() -> Iterator[Callable[[str], Lane]]:
-    """Lane 0 of one arena as any process sees it."""
-    layout = topology(lanes=1, context=256)
+def open_lanes(lanes: int = 1) -> Iterator[Callable[..., Lane]]:
+    """Lanes of one arena as any process sees them; lane 0 if no other is named."""
+    layout = topology(lanes=lanes, context=256)
     bells = {name: BellPipe.create() for name in layout.processes}
     owner = Arena.create(layout, "control", bells)
     arenas = [owner]
 
-    def lane(process: str) -> Lane:
+    def lane(process: str, number: int = 0) -> Lane:
         arena = Arena.attach(os.dup(owner.fd), process, bells)
         arenas.append(arena)
-        return Lane(arena.lane(0), process, arena.events(process))
+        return Lane(arena.lane(number), process, arena.events(process))
 
     yield lane
     for arena in arenas:

@@ -9,8 +9,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.config import Frozen, validate
+from pipeline.config import validate
 from pipeline.errors import ConfigError
+from pipeline.frozen import Frozen
 
 OutcomeName = Literal["answered", "interrupted", "empty", "no speech", "failed", "timed out"]
 

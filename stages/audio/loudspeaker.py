@@ -6,6 +6,7 @@ from stages.audio.device.playout import Playout
 from stages.audio.playback import Fact, Gate, Happened, Playback, Span
 from stages.event import Event
 from stages.lane import Lane
+from stages.messages import Played
 
 EVENTS = {
     Fact.STARTED: Event.PLAY_START,
@@ -26,6 +27,7 @@ class Loudspeaker:
         on_end: gets the number of an answer that will sound no more; called before `played`
             says so, so that "final" means all is done.
         playback: what decides; by default by the clock alone.
+        on_played: gets what is to be told of how much was heard; None: it is told at once.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class Loudspeaker:
         on_start: Callable[[int], None] = lambda answer: None,
         on_span: Callable[[Span], None],
         on_end: Callable[[int], None] = lambda answer: None,
+        on_played: Callable[[Played], None] | None = None,
         playback: Playback | Playout | None = None,
     ) -> None:
         self.lane = lane
@@ -42,12 +45,23 @@ class Loudspeaker:
         self._on_start = on_start
         self._on_span = on_span
         self._on_end = on_end
+        self._on_played = on_played or self._tell_played
         self._turn = 0  # that the sounding answer belongs to
 
-    def step(self, now: int) -> bool:
-        """Play what is due; whether to come again at once."""
+    @property
+    def gate(self) -> Gate:
+        """The control words now."""
         lane = self.lane
-        gate = Gate(lane.answer, lane.released, lane.hold, lane.voice_end)
+        return Gate(lane.answer, lane.released, lane.hold, lane.voice_end)
+
+    def step(self, now: int, gate: Gate | None = None) -> bool:
+        """Play what is due; whether to come again at once.
+
+        Args:
+            gate: what was read of the control words; None: they are read.
+        """
+        lane = self.lane
+        gate = gate or self.gate
         tick = self._playback.step(now, gate, lane.voice)
         if any(fact.fact is Fact.STARTED for fact in tick.facts):
             self._turn = lane.turn
@@ -57,13 +71,16 @@ class Loudspeaker:
         for fact in tick.facts:
             self._tell(fact)
         if tick.played is not None:
-            lane.played = tick.played
+            self._on_played(tick.played)
         return tick.again
 
     def give_up(self) -> None:
         """Say nothing more of this answer: it has failed here."""
         if (played := self._playback.give_up()) is not None:
-            self.lane.played = played
+            self._on_played(played)
+
+    def _tell_played(self, played: Played) -> None:
+        self.lane.played = played
 
     def _tell(self, fact: Happened) -> None:
         event = EVENTS[fact.fact]

@@ -149,6 +149,7 @@ class _Answer:
     ended_at: int | None = None  # where its last run ended
     run: _Run | None = None
     offset: int = 0  # samples of the block at the head that were played
+    count: int = 0  # samples that were played, in all
     blocks: int = 0
     position: int = 0
     started: bool = False
@@ -217,6 +218,21 @@ class Playback:
             tick.facts.append(Happened(Fact.UNDERRUN, old.number, old.until, late))
         tick.facts.append(Happened(Fact.CUT, old.number, old.until))
 
+    def due(self, now: int) -> int:
+        """How many samples of the answer have sounded by now, if they were there."""
+        answer = self._answer
+        return answer.count + (answer.run.due(now) if answer.run else 0)
+
+    def anchor(self, now: int, samples: int) -> None:
+        """It is known how many samples of the answer have sounded by now: go on from there.
+
+        What counted as played already goes on counting; its clock then waits.
+        """
+        run = self._answer.run
+        if run is not None:
+            of_run = samples - (self._answer.count - run.count)
+            run.start = now - of_run * SECOND // run.rate
+
     def give_up(self) -> Played | None:
         """Nothing more of the current answer will be heard; None if that was so already."""
         answer = self._answer
@@ -272,6 +288,7 @@ class Playback:
                 tick.facts.append(Happened(Fact.AUDIBLE, answer.number, at))
             run.pause = 0
             run.count += count
+            answer.count += count
             answer.offset += count
         return count == left
 

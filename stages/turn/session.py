@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import Protocol
 
@@ -29,6 +29,8 @@ MARK_EVENTS = {
     Mark.RELEASE: Event.RELEASE,
 }
 Window = NDArray[np.int16]
+Steps = Generator[Window, float, None]
+"""Work that gives a window, int16 [512], wherever it needs the probability of speech in it."""
 Judge = Callable[[Window], "Future[float]"]
 """Gives the probability that an utterance, int16 [n] at 16 kHz, is complete; returns at once."""
 ECHO_NS = 250_000_000  # in which a room is silent again
@@ -121,6 +123,19 @@ class TurnSession(Session):
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""
+        steps = self.steps()
+        try:
+            window = next(steps)
+            while True:
+                window = steps.send(self.detector.probability(window))
+        except StopIteration:
+            return
+
+    def steps(self) -> Steps:
+        """The same, up to each window whose probability is needed: it is to be sent in.
+
+        So that windows of several conversations can be judged in one call.
+        """
         self._follow_faults()
         self._speech.flush()
         if self._greets and self.lane.is_attended:
@@ -128,7 +143,7 @@ class TurnSession(Session):
         for message in self.lane.words.read():
             self._words(Words.unpack(message))
         self._follow_playback()  # what was played to its end is, whoever speaks now
-        self._hear()
+        yield from self._hear()
         self._watch_the_clock()
         self._follow_playback()  # what has just been released may be given up already
         self._publish()
@@ -154,13 +169,14 @@ class TurnSession(Session):
         self._pending = np.empty(0, np.int16)
         if was_open:
             self._put(self._pending, numbers, Mark.RELEASE)
+            self._tell_voice(CaptionKind.SPEECH_STOPPED, numbers[0])
 
     def _follow_playback(self) -> None:
         # In this order: an end is told before a final that rests on it.
         played = self.lane.played
         self.turns.played(played, self.lane.voice_end, self.now())
 
-    def _hear(self) -> None:
+    def _hear(self) -> Steps:
         """Take what the microphone brought, as long as `speech` has room."""
         with self.lane.mic.read() as batch:
             # Behind the sound: whatever was asked before any of it is then known.
@@ -171,7 +187,7 @@ class TurnSession(Session):
                 if not self._speech.flush():
                     return
                 batch.consume(count)  # counted first: one that raises must not come again
-                self._block(block)
+                yield from self._block(block)
 
     def _obey(self) -> None:
         """Do what applies to the sound from here on."""
@@ -193,7 +209,7 @@ class TurnSession(Session):
             case Command.LOCK | Command.UNLOCK:
                 self.turns.locked = command is Command.LOCK
 
-    def _block(self, block: AudioBlock) -> None:
+    def _block(self, block: AudioBlock) -> Steps:
         if block.rate != INPUT_RATE:
             raise AudioError(f"mic brings {block.rate} Hz, expected {INPUT_RATE} Hz")
         self._last_sound = self.now()
@@ -204,7 +220,7 @@ class TurnSession(Session):
             count = len(samples)
             if self._commands:
                 count = min(count, self._commands[0].sample - self._heard)
-            self._sound(samples[:count], block.stamp)
+            yield from self._sound(samples[:count], block.stamp)
             self._obey()
             samples = samples[count:]
 
@@ -225,19 +241,19 @@ class TurnSession(Session):
         if self.endpointer.is_open and len(samples):
             self._put(samples, self.turns.utterance)
 
-    def _sound(self, samples: Window, at: int) -> None:
+    def _sound(self, samples: Window, at: int) -> Steps:
         """Hear at most a window, int16 [n]."""
         self._heard += len(samples)
         heard = np.zeros_like(samples) if self._muted else samples
         self._pending = np.concatenate((self._pending, heard))
         if len(self._pending) >= INPUT_BLOCK:
             window, self._pending = self._pending[:INPUT_BLOCK], self._pending[INPUT_BLOCK:]
-            self._window(window, at)
+            yield from self._window(window, at)
 
-    def _window(self, window: Window, at: int) -> None:
+    def _window(self, window: Window, at: int) -> Steps:
         """One step of 32 ms; `at` is when its last sample arrived."""
         before = self.endpointer.phase
-        probability = self.detector.probability(window)
+        probability = yield window
         self._follow_opinion()
         early = self._speculation is None or self._speculation.is_affordable(self.now())
         marks = self.endpointer.window(0.0 if self._is_deaf() else probability, early=early)
@@ -315,6 +331,12 @@ class TurnSession(Session):
             mark = Mark.NONE if index else Mark.START
             self._put(part, self.turns.utterance, mark, behind)
         self._recent.clear()
+        self._tell_voice(CaptionKind.SPEECH_STARTED, self.turns.turn, sum(map(len, sound)))
+
+    def _tell_voice(self, kind: CaptionKind, turn: int, behind: int = 0) -> None:
+        """Tell whoever follows the conversation where in the sound a voice begins or ends."""
+        samples = max(0, self._heard - len(self._pending) - behind)
+        self.lane.caption(kind, turn=turn, position=samples * 1000 // INPUT_RATE)
 
     def _end(self, *, sound_stopped: bool = False) -> None:
         """End the utterance now, if there is one."""
@@ -331,6 +353,8 @@ class TurnSession(Session):
             self._account(mark)
             turn, answer = numbers
             self.lane.emit(MARK_EVENTS[mark], turn=turn, answer=answer, at=at)
+            if mark is Mark.RELEASE:
+                self._tell_voice(CaptionKind.SPEECH_STOPPED, turn)
             self._publish()
             self._put(np.empty(0, np.int16), numbers, mark)
 

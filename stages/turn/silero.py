@@ -1,5 +1,6 @@
 """Turn-taking on two models: Silero's voice activity, and Smart Turn on whether a turn is over."""
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from pipeline.config import usable_cores
 from stages.lane import Lane
-from stages.stage import Stage
+from stages.stage import Session, Stage
 from stages.topology import INPUT_BLOCK
 from stages.turn.session import TurnSession, Window
 from stages.turn.speculation import Speculation
@@ -30,7 +31,11 @@ class SileroTurn(Stage):
 
         self.host.progress("loading voice activity detection", None)
         self.model = SileroVad(silero_vad_path(), self.host.threads)
-        self.model.probability(VadState(), np.zeros(INPUT_BLOCK, np.int16))
+        if self.host.config.pipeline.lanes > 1:
+            self.model.prepare_lanes()
+        silence = np.zeros(INPUT_BLOCK, np.int16)
+        for lanes in range(1, min(3, self.host.config.pipeline.lanes + 1)):
+            self.model.judge([VadState() for _ in range(lanes)], [silence] * lanes)
         self.speculation = Speculation(usable_cores())
         self.judge: _Judge | None = None
         if reference := self.config.end_model:
@@ -44,6 +49,17 @@ class SileroTurn(Stage):
         detector = _SileroDetector(self.model)
         return TurnSession(lane, detector, self.config, self.host.now, self.judge, self.speculation)
 
+    def step(
+        self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]
+    ) -> None:
+        """Hear all lanes side by side: their windows are judged in one call."""
+        hearing = [_Hearing(s, failed) for s in sessions if isinstance(s, TurnSession)]
+        while hearing := [one for one in hearing if one.window is not None]:
+            states = [one.detector.state for one in hearing]
+            windows = [one.window for one in hearing if one.window is not None]
+            for one, probability in zip(hearing, self.model.judge(states, windows), strict=True):
+                one.go_on(probability)
+
 
 class _SileroDetector:
     """One conversation's view of the shared model."""
@@ -52,11 +68,40 @@ class _SileroDetector:
         from stages.turn.vad import VadState
 
         self._model = model
-        self._state = VadState()
+        self.state = VadState()
 
     def probability(self, window: Window) -> float:
         """Of speech in int16 [512]."""
-        return self._model.probability(self._state, window)
+        return self._model.probability(self.state, window)
+
+
+class _Hearing:
+    """One conversation in the middle of its step.
+
+    Attributes:
+        window: that it waits for the probability of; None: the step is over.
+    """
+
+    def __init__(self, session: TurnSession, failed: Callable[[Session, Exception], None]) -> None:
+        assert isinstance(session.detector, _SileroDetector)
+        self.detector = session.detector
+        self.window: Window | None = None
+        self._session = session
+        self._failed = failed
+        self._steps = session.steps()
+        self.go_on(None)
+
+    def go_on(self, probability: float | None) -> None:
+        """Up to its next window; an error ends the step, and is of this lane alone."""
+        self.window = None
+        try:
+            self.window = (
+                next(self._steps) if probability is None else self._steps.send(probability)
+            )
+        except StopIteration:
+            return
+        except Exception as error:
+            self._failed(self._session, error)
 
 
 class _Judge:

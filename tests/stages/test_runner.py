@@ -7,7 +7,7 @@ import pytest
 
 from ringbuf import Arena, BellPipe
 from stages.messages import Caption, CaptionKind
-from stages.runner import OPEN_FAILED, Runner
+from stages.runner import OPEN_FAILED, STALE, Runner
 from stages.stage import Session, Stage
 from stages.topology import ASR, CONTROL, topology
 
@@ -173,3 +173,65 @@ def test_what_is_written_after_a_stage_has_attended_is_read_and_nothing_from_bef
     assert world.stage.opened[0].log == ["step"]
     assert world.arena.lane(0).audio("speech").peek().first == 4
     turn.close()
+
+
+class Timed(Session):
+    """Asks to be stepped at set times."""
+
+    def __init__(self, lane, dues):
+        super().__init__(lane)
+        self.dues = list(dues)
+        self.at = []
+        self.due = self.dues.pop(0)
+
+    def step(self):
+        self.at.append(self.now())
+        self.due = self.dues.pop(0) if self.dues else None
+
+
+class TimedStage(Stage):
+    name = ASR
+
+    def __init__(self, now, plans):
+        self.now, self.plans, self.made = now, plans, {}
+
+    def open(self, lane):
+        session = self.made[lane.number] = Timed(lane, self.plans[lane.number])
+        session.now = self.now
+        return session
+
+
+def test_lanes_are_stepped_when_they_are_due_and_idle_ones_are_not_looked_at(world):
+    world.now = 100
+    plans = {0: [None, 300, 250, None], 1: [None, 150, None, None]}
+    stage = world.runner.stage = TimedStage(lambda: world.now, plans)
+    for number in plans:
+        world.session(number, 1)
+    assert world.runner.until_due() == pytest.approx(50 / 1e9)
+    for world.now in (149, 150, 151, 299, 300, 301, 10_000):
+        world.runner.turn_over(())
+    assert stage.made[0].at == [100, 300, 301]
+    assert stage.made[1].at == [100, 150]
+    assert world.runner.until_due() == 1.0
+    stage.made[1].due = world.now + 5  # by itself, outside of a step
+    world.runner.schedule(1)
+    world.now += 5
+    world.runner.turn_over(())
+    assert stage.made[1].at == [100, 150, 10_005]
+    assert stage.made[0].at == [100, 300, 301]
+
+
+def test_dues_that_changed_do_not_pile_up(world):
+    class Later(Session):
+        def step(self):
+            self.due = world.now + 10**9
+
+    world.runner.stage = TimedStage(None, {})
+    world.runner.stage.open = Later
+    world.session(0, 1)
+    for _ in range(1000):
+        world.now += 1
+        world.runner.turn_over([0])
+    assert len(world.runner._dues) <= STALE
+    world.now += 10**9
+    assert world.runner.until_due() == 0

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.config import Frozen
+from pipeline.frozen import Frozen
 
 
 class DeviceOptions(Frozen):

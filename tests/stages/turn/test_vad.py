@@ -81,6 +81,21 @@ def test_a_stream_that_catches_up_is_judged_the_same(vad: SileroVad) -> None:
     np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-6)
 
 
+def test_streams_that_are_judged_together_are_judged_as_alone(vad: SileroVad) -> None:
+    rng = np.random.default_rng(3)
+    streams = rng.integers(-9000, 9000, (5, 20, WINDOW)).astype(np.int16)
+    streams[1] //= 300
+    together, alone = ([VadState() for _ in streams] for _ in range(2))
+    for n in range(streams.shape[1]):
+        lanes = [lane for lane in range(len(streams)) if (n + lane) % 3]  # not all have a window
+        found = vad.judge([together[i] for i in lanes], [streams[i, n] for i in lanes])
+        expected = [vad.probability(alone[i], streams[i, n]) for i in lanes]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_allclose(one.hidden, other.hidden, atol=1e-4)
+        np.testing.assert_array_equal(one.context, other.context)
+
+
 @pytest.mark.parametrize("samples", [0, 320, 513])
 def test_half_a_window_is_refused(vad: SileroVad, samples: int) -> None:
     with pytest.raises(ValueError, match=f"{samples} samples, expected a multiple of 512"):

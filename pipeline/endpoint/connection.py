@@ -1,0 +1,46 @@
+"""A websocket on its way in: what it was admitted with, and its place until a protocol takes it."""
+
+import asyncio
+import contextlib
+import socket
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+
+from pipeline.endpoint.places import Place
+
+SEND_BUFFER = 65_536  # bytes in the kernel: a slow reader is to be noticed here, not there
+CLOSE_S = 2.0  # for a peer to answer a close
+
+
+class Connection(ServerConnection):
+    """Gives its place back if the handshake comes to nothing.
+
+    Attributes:
+        place: held from the moment the request was admitted.
+        owner: whose token it came with; "": none was needed.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.place: Place | None = None
+        self.owner = ""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A peer: what waits for it is to wait in this process, where it is counted."""
+        peer = transport.get_extra_info("socket")
+        if peer is not None:
+            with contextlib.suppress(OSError):  # gone already
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Gone; whoever has taken the place gives it back."""
+        super().connection_lost(exc)
+        if place := self.take_place():
+            place.give_back()
+
+    def take_place(self) -> Place | None:
+        """Whoever calls this gives it back; None if the peer is gone already."""
+        place, self.place = self.place, None
+        return place

@@ -1,0 +1,1 @@
+"""The binary protocol at /v1/voice (docs/voice-protocol.md)."""
