@@ -118,7 +118,11 @@ def test_a_clip_is_played_and_its_end_told(world):
     start = 512  # the block after the order
     assert (sound[start : start + 8000] == 16384).all()
     assert np.abs(sound[:start]).max() < 100
-    assert world.events() == [(Event.CLIP_START, 32.0), (Event.SPEECH_END, 342.0)]
+    assert world.events() == [
+        (Event.OPENED, 0.0),
+        (Event.CLIP_START, 32.0),
+        (Event.SPEECH_END, 342.0),
+    ]
     assert [(c.kind, c.payload) for c in world.captions()] == [(CaptionKind.CLIP, b"")]
 
 
@@ -126,7 +130,11 @@ def test_clips_follow_each_other(world):
     for _ in range(2):
         world.order(world.clip(0.1))
     world.run(300)
-    assert world.events() == [(Event.CLIP_START, 0.0), (Event.CLIP_START, 128.0)]
+    assert world.events() == [
+        (Event.OPENED, 0.0),
+        (Event.CLIP_START, 0.0),
+        (Event.CLIP_START, 128.0),
+    ]
     assert len(world.captions()) == 2
 
 
