@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import tables
+from benchmarks import sound_server, tables
 from benchmarks.asr_clips import RECORDINGS
 from benchmarks.metrics import BENCHMARKS
 from benchmarks.result import Result
@@ -32,6 +33,17 @@ FAILED, INTERRUPTED = 1, 130
 def has_recordings() -> str:
     """Why a benchmark that hears recorded speech cannot run; "": it can."""
     return "" if RECORDINGS.is_dir() else f"needs the folder {RECORDINGS.name} beside the project"
+
+
+def has_sound() -> str:
+    """Why a benchmark of sound devices cannot run; "": it can."""
+    return has_recordings() or sound_server.missing()
+
+
+def has_canceller() -> str:
+    """Why a benchmark of echo cannot run; "": it can."""
+    lacks = not find_spec("livekit")
+    return has_recordings() or ("needs livekit (pip install 'voxring[talk]')" if lacks else "")
 
 
 def has_gpu() -> str:
@@ -84,6 +96,9 @@ ENTRIES = (
     _entry("idle", 3),
     _entry("first_audio", 2),
     _entry("turns", 15, missing=has_recordings),
+    _entry("device", 7, missing=has_sound),
+    _entry("device_long", 11, missing=has_sound),
+    _entry("device_echo", 14, missing=has_canceller),
     _entry("asr", 12, missing=has_recordings),
     _entry("asr_long", 12, "benchmarks.asr", "--long", missing=has_recordings),
     _entry("asr_sweep", 22, "benchmarks.asr", "--sweep", missing=has_recordings),

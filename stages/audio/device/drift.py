@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.audio.level import FULL_SCALE, decibels
+from stages.audio.level import block_dbfs
 from stages.messages import Levels
 from stages.topology import INPUT_RATE
 
@@ -23,9 +23,7 @@ RISE_DB = 0.01  # of the floor in a block, so that it follows a room that become
 
 def dbfs(samples: NDArray[np.int16]) -> float:
     """The level of a block, not below `Levels.SILENT`."""
-    wide = samples.astype(np.float32) / FULL_SCALE
-    share = float(np.sqrt(np.dot(wide, wide) / max(1, len(wide))))
-    return max(Levels.SILENT, decibels(share)) if share else Levels.SILENT
+    return max(Levels.SILENT, block_dbfs(samples))
 
 
 @dataclass

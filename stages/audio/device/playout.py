@@ -21,7 +21,7 @@ from stages.lane import is_newer
 from stages.messages import Played
 
 LEAD_S = 0.2
-DRY_S = 0.04  # a voice that has no more than this ahead, and no more sound, has paused
+DRY_S = 0.02  # a voice that has no more than this ahead, and no more sound, has paused
 BREAK_NS = 5_000_000  # less is no gap: clocks are filtered
 FULL_SCALE = np.float32(32768)
 
@@ -47,6 +47,10 @@ class Sink(Protocol):
     @property
     def written(self) -> int:
         """Frames so far."""
+
+    @property
+    def waiting(self) -> int:
+        """Frames that the device has not taken yet: its own buffer is none of ours."""
 
     @property
     def cut(self) -> int | None:
@@ -176,7 +180,7 @@ class Playout:
         if tick.played is not None and tick.played.final:
             tick.again = True  # its reader must see this word before the next one
         elif self._may_sound(gate):
-            self._fill(now, gate, voice)
+            self._fill(gate, voice)
             self._hear(self._sink.heard(now), tick)
             self._finish(gate, tick)
         else:
@@ -235,22 +239,19 @@ class Playout:
                 return
             voice.drop()
 
-    def _fill(self, now: int, gate: Gate, voice: VoiceSource) -> None:
+    def _fill(self, gate: Gate, voice: VoiceSource) -> None:
         """Write as far ahead as `LEAD_S`."""
         lead = round(LEAD_S * self._sink.rate)
-        while self._ahead(now) < lead:
+        while self._sink.waiting < lead:
             if self._next(voice) is None:
                 break
             self._write()
         answer = self._answer
         is_end = gate.end.answer == answer.number and answer.count >= gate.end.count
         if answer.written == len(answer.blocks):
-            dry = self._ahead(now) <= round(DRY_S * self._sink.rate)
+            dry = self._sink.waiting <= round(DRY_S * self._sink.rate)
             if is_end or dry:
                 self._end_run()
-
-    def _ahead(self, now: int) -> int:
-        return self._sink.written - self._sink.heard(now)
 
     def _next(self, voice: VoiceSource) -> _Block | None:
         """The next block to write, taken from the ring if need be."""

@@ -34,6 +34,11 @@ class Speaker:
         return self._stream.port.written if self._stream else self._lost_at
 
     @property
+    def waiting(self) -> int:
+        """Frames that the device has not taken yet."""
+        return self._stream.port.written - self._stream.port.played if self._stream else 0
+
+    @property
     def cut(self) -> int | None:
         """The first frame that the last flush threw away; None: the device has not said yet."""
         if self._stream is None:

@@ -92,10 +92,15 @@ def open_desk(
     room: Room | None = None,
     processor: Callable[[AudioConfig], Processor | None] = lambda config: None,
     ppm: float = 0.0,
+    output_ms: int = 20,
     **settings: object,
 ) -> Iterator[Desk]:
     config = AudioConfig.model_validate({"stage": "device", **settings})
+
+    def card(now: Callable[[], int]) -> Card:
+        return Card(room or Room(), now, ppm=ppm, output_ns=output_ms * MS)
+
     with open_lanes() as lanes:
-        desk = Desk(lanes, config, lambda now: Card(room or Room(), now, ppm=ppm), processor)
+        desk = Desk(lanes, config, card, processor)
         yield desk
         desk.session.close()

@@ -64,6 +64,19 @@ def test_an_answer_is_heard_to_its_end(rate: int) -> None:
         assert Event.UNDERRUN not in at
 
 
+def test_a_device_with_a_long_buffer_has_no_gaps() -> None:
+    with open_desk(output_ms=400) as desk:
+        desk.run(300)
+        desk.speak(1, tone(2.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(3000)
+        at = events(desk)
+        loud = np.flatnonzero(np.abs(desk.played) > 0.01)
+        assert (loud[-1] - loud[0]) / RATE == pytest.approx(2.0, abs=0.003)
+        assert at[Event.PLAY_END] - at[Event.PLAY_START] == pytest.approx(2000 * MS, abs=MS)
+        assert Event.UNDERRUN not in at
+
+
 def test_nothing_counts_as_heard_before_the_device_says_so() -> None:
     with open_desk() as desk:
         desk.run(300)
