@@ -110,6 +110,7 @@ ENTRIES = (
     _entry("llm_cuda", 15, missing=has_gpu),
     _entry("tts", 10),
     _entry("soak", 75),
+    _entry("gate", 35),
     Entry(
         "drill", "What becomes of every harm that we know of?", 9, ("benchmarks.drill",),
         suffix=".txt",

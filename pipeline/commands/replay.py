@@ -41,7 +41,7 @@ def replay_command(
     clips: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CLIP|SUITE.toml", help="WAV, FLAC or MP3 files with speech; or one suite."
+            metavar="CLIP", help="WAV, FLAC or MP3 files with speech; or one suite, TOML."
         ),
     ],
     config: ConfigPath = None,
