@@ -98,6 +98,8 @@ async def measure(options: argparse.Namespace, config: Config, progress: Progres
             own = memory_of(pids, usage.OWN)
             listening = await look(pids, plan.listening_s)
             later = memory_of(pids, usage.OWN)
+            progress(f"voxring top looks at it, {plan.idle_s:.0f} s")
+            top_percent = await cost_of_top(plan.idle_s)
     return make_result(
         metrics.IDLE.name,
         before=before,
@@ -108,6 +110,7 @@ async def measure(options: argparse.Namespace, config: Config, progress: Progres
             **by_program("idle_wakeups_per_s", idle.wakeups_per_s),
             **by_program("listening_cpu_percent", listening.cpu_percent),
             **by_program("listening_wakeups_per_s", listening.wakeups_per_s),
+            "top_cpu_percent": top_percent,
             **by_program("memory_mib", memory),
             **by_program("memory_growth_mib", {name: later[name] - own[name] for name in pids}),
         },
@@ -135,6 +138,17 @@ async def look(pids: Mapping[str, int], seconds: float) -> Look:
     await asyncio.sleep(seconds)
     later = usage.take(pids)
     return Look(later.cpu_percent(earlier), later.wakeups_per_s(earlier))
+
+
+async def cost_of_top(seconds: float) -> float:
+    """Share of a core that `voxring top` takes while it looks at this program's pipeline, %."""
+    command = [sys.executable, "-m", "pipeline", "top", str(os.getpid())]
+    program = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
+    try:
+        return (await look({"top": program.pid}, seconds)).cpu_percent["top"]
+    finally:
+        program.terminate()
+        await program.wait()
 
 
 def memory_of(pids: Mapping[str, int], parts: Sequence[str] = usage.WHOLE) -> dict[str, float]:

@@ -152,6 +152,7 @@ IDLE = Benchmark(
         Metric("listening_cpu_percent", "the same while one lane hears room tone", Bar(5)),
         Metric("idle_wakeups_per_s", "voluntary context switches, all threads, no lane open"),
         Metric("listening_wakeups_per_s", "the same while one lane hears room tone"),
+        Metric("top_cpu_percent", "of one core, `voxring top` that looks at it", Bar(2)),
         Metric("memory_mib", "sum of PSS after one turn, one lane open", Bar(2560)),
         Metric(
             "memory_growth_mib",

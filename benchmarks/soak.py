@@ -8,6 +8,7 @@ it grew by, with a confidence interval of 95 %; growth that is sure is the inter
 
 import argparse
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
 from benchmarks import metrics, usage
 from benchmarks.command import (
@@ -30,10 +32,13 @@ from benchmarks.command import (
 )
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median
+from benchmarks.sentences import SENTENCES
 from benchmarks.trend import trend
 from pipeline.client_lane import ClientLane
+from pipeline.config import Config
 from pipeline.errors import StageError
-from pipeline.events import ClipEnded, TurnEnded
+from pipeline.events import TurnEnded
+from pipeline.models import resolve
 from pipeline.pipeline import Pipeline
 from pipeline.replay import Answer, Question, read_question, replay
 from stages.audio.clip import load_clip
@@ -41,6 +46,8 @@ from stages.audio.convert import convert
 from stages.event import Event
 from stages.outcome import Outcome
 from stages.topology import CONTROL, INPUT_RATE
+from stages.tts.piper_model import PiperModel, VoiceSettings, find_voice
+from stages.tts.piper_voice import PiperVoice
 
 QUESTION = Path(__file__).parents[1] / "demos" / "question.wav"
 CONVERSATIONS, QUICK_CONVERSATIONS = 1000, 24
@@ -48,7 +55,8 @@ MINUTES, QUICK_MINUTES = 30.0, 0.75
 LANES = 2
 SETTINGS = ("llm.max_new_tokens=8", "turn.max_turn_s=15")
 EVERY_S, QUICK_EVERY_S = 5.0, 1.0
-LOOP_S = 20.0  # of speech in one clip
+LOOP_S = 20.0  # of speech in one clip, about
+PAUSE_S = 0.16
 AHEAD = 2  # clips that wait behind the one that plays
 
 
@@ -67,7 +75,15 @@ class Noted:
     descriptors: list[tuple[float, float]] = field(default_factory=list)
     latency_ms: list[tuple[float, float]] = field(default_factory=list)
     turns: dict[Outcome, int] = field(default_factory=dict)
-    far: float = 0
+    conversations: int = 0
+    began: float | None = None  # monotonic s, of speech that goes on
+
+    @property
+    def far(self) -> float:
+        """Conversations, or minutes of speech, so far."""
+        if self.began is None:
+            return self.conversations
+        return (time.monotonic() - self.began) / 60
 
     def end(self, outcome: Outcome, latency_ms: float | None) -> None:
         """A turn has ended."""
@@ -89,6 +105,7 @@ class Noted:
             await asyncio.sleep(every_s)
 
 
+Sound = NDArray[np.int16]
 Work = Callable[[Noted], Awaitable[None]]
 
 
@@ -120,15 +137,16 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     every_s = QUICK_EVERY_S if quick else EVERY_S
     question = read_question(options.clip)
     with TemporaryDirectory() as folder:
-        loop = write_loop(question, Path(folder) / "speech.wav")
-        async with Pipeline(read_config(options, *SETTINGS), progress.program) as pipeline:
+        config = read_config(options, *SETTINGS)
+        async with Pipeline(config, progress.program) as pipeline:
+            speech = write_speech(config, question, Path(folder) / "speech.wav")
             started = dict(pipeline.stages)
             talked = await watched(
                 pipeline, lambda noted: talk(pipeline, question, conversations, noted, progress),
                 every_s,
             )  # fmt: skip
             spoken = await watched(
-                pipeline, lambda noted: speak(pipeline, loop, minutes, noted, progress), every_s
+                pipeline, lambda noted: speak(pipeline, speech, minutes, noted, progress), every_s
             )
             restarts = sum(started[name] != pid for name, pid in pipeline.stages.items())
             recoveries = count_recoveries(pipeline)
@@ -159,15 +177,38 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     )
 
 
-def write_loop(question: Question, path: Path) -> Path:
-    """Speech without a pause: the voiced part of a clip, over and over."""
+def write_speech(config: Config, question: Question, path: Path) -> Path:
+    """Speech that goes on: sentences of the configured voice, or, without one, the question.
+
+    Pauses are those of breath: too short to end a turn, long enough to prepare an answer. A turn
+    that was ended by its limit needs one, for none begins in mid-word.
+
+    Raises:
+        ModelError: the voice cannot be loaded.
+    """
+    parts, rate = (
+        spoken(config) if config.tts.stage == "piper" else ([voiced(question)], INPUT_RATE)
+    )
+    pause = np.zeros(round(PAUSE_S * rate), np.int16)
+    once = np.concatenate([sound for part in parts for sound in (part, pause)])
+    soundfile.write(path, np.tile(once, max(1, round(LOOP_S * rate / len(once)))), rate)
+    return path
+
+
+def spoken(config: Config) -> tuple[list[Sound], int]:
+    """What the configured voice says, int16, and its rate."""
+    model = PiperModel.load(find_voice(resolve(config.tts.model)), VoiceSettings(threads=1))
+    voice = PiperVoice.load(model)
+    return [voice.synthesise(sentence) for sentence in SENTENCES], voice.rate
+
+
+def voiced(question: Question) -> Sound:
+    """A clip without the silence around its speech, int16 at INPUT_RATE."""
     clip = load_clip(question.path)
     samples = convert(clip.samples, clip.rate)
-    loud = np.flatnonzero(np.abs(samples) > np.abs(samples).max() // 10)
+    first = int(np.flatnonzero(np.abs(samples) > np.abs(samples).max() // 10)[0])
     end = len(samples) if question.speech_end_s is None else int(question.speech_end_s * INPUT_RATE)
-    voiced = samples[loud[0] : max(end, loud[0] + 1)]
-    soundfile.write(path, np.tile(voiced, -(-int(LOOP_S * INPUT_RATE) // len(voiced))), INPUT_RATE)
-    return path
+    return samples[first : max(end, first + 1)]
 
 
 async def watched(pipeline: Pipeline, work: Work, every_s: float) -> Noted:
@@ -193,9 +234,9 @@ async def talk(
 
     def tell(answer: Answer) -> None:
         turn = answer.turn
-        noted.far += 1
+        noted.conversations += 1
         noted.end(answer.outcome, turn.timeline.first_audio_ms if turn else None)
-        progress(f"conversation {noted.far:.0f} of {conversations}")
+        progress(f"conversation {noted.conversations} of {conversations}")
 
     shares = [conversations // LANES + (n < conversations % LANES) for n in range(LANES)]
     await asyncio.gather(
@@ -207,24 +248,28 @@ async def speak(
     pipeline: Pipeline, clip: Path, minutes: float, noted: Noted, progress: Progress
 ) -> None:
     """One conversation in which the user does not stop; its turns are ended by their limit."""
-    began = time.monotonic()
+    noted.began = time.monotonic()
+    end = asyncio.get_running_loop().time() + minutes * 60
     async with await pipeline.open() as lane:
-        while noted.far < minutes:
-            await hear(lane, clip, noted)
-            noted.far = (time.monotonic() - began) / 60
-            progress(f"speech for {noted.far:.1f} of {minutes:g} minutes")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(end):
+                await hear(lane, clip, noted, progress, minutes)
 
 
-async def hear(lane: ClientLane, clip: Path, noted: Noted) -> None:
-    """Keep clips waiting, and follow what happens until one has ended."""
-    while lane.clips_waiting <= AHEAD:
-        lane.play(clip)
-    while not isinstance(event := await lane.next_event(), ClipEnded):
+async def hear(
+    lane: ClientLane, clip: Path, noted: Noted, progress: Progress, minutes: float
+) -> None:
+    """Keep clips waiting, and follow what happens, for ever."""
+    while True:
+        while lane.clips_waiting <= AHEAD:
+            lane.play(clip)
+        event = await lane.next_event()
         if isinstance(event, TurnEnded):
             at = event.timeline.at
             decoded = at.get(Event.FINAL, 0) - at.get(Event.SOFT_END, 0)
             is_whole = Event.FINAL in at and Event.SOFT_END in at
             noted.end(event.timeline.outcome, decoded / 1e6 if is_whole else None)
+        progress(f"speech for {noted.far:.0f} of {minutes:g} minutes")
 
 
 def figures(part: str, noted: Noted) -> dict[str, Figure]:

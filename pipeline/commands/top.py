@@ -26,7 +26,7 @@ def top_command(
     pid: Annotated[
         int | None,
         typer.Argument(
-            metavar="[PID]",
+            metavar="PID",
             min=1,
             help="A running voxring, or one of its stages; else the only one.",
         ),

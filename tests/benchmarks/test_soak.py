@@ -44,16 +44,18 @@ def test_conversations_and_speech_leave_nothing_behind(tmp_path: Path) -> None:
     assert values["talk_sure_descriptors"] == 0
 
 
-def test_the_loop_is_speech_without_a_pause(tmp_path: Path) -> None:
+def test_the_speech_goes_on_with_pauses_of_breath(tmp_path: Path) -> None:
     quiet = np.zeros(8000)
     loud = 0.3 * np.sin(2 * np.pi * 220 * np.arange(16_000) / 16_000)
     clip = tmp_path / "clip.wav"
     soundfile.write(clip, np.concatenate((quiet, loud, quiet)), 16_000)
-    path = soak.write_loop(read_question(clip), tmp_path / "loop.wav")
+    path = soak.write_speech(listening(), read_question(clip), tmp_path / "speech.wav")
     samples, rate = soundfile.read(path)
-    assert len(samples) / rate >= soak.LOOP_S
-    levels = np.abs(samples[: len(samples) // 1600 * 1600]).reshape(-1, 1600).max(axis=1)
-    assert levels.min() > 0.1
+    assert len(samples) / rate == pytest.approx(soak.LOOP_S, abs=2)
+    silent = np.abs(samples[: len(samples) // 160 * 160]).reshape(-1, 160).max(axis=1) < 0.01
+    edges = np.flatnonzero(np.diff(silent.astype(int)))
+    runs_s = np.diff(edges)[::2] / 100  # from the first silence on: silent, loud, silent …
+    assert runs_s.max() == pytest.approx(soak.PAUSE_S, abs=0.03)
 
 
 def test_a_program_that_ends_on_the_way_is_told(tmp_path: Path) -> None:
