@@ -237,3 +237,24 @@ def test_nothing_else_is_served(house: House, get, path: str, method: str, statu
     headers = BEARER if path.startswith("/v1") else {}
     assert get(path, method, **headers)[0] == status
     house.run(lambda _: house.idle())
+
+
+def test_a_busy_machine_lets_nobody_more_in(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those inside are not sent away, and the page is told by /health."""
+
+    async def work(_: object) -> None:
+        load = house.server.state.load
+        async with dial(house.server, additional_headers=BEARER) as socket:
+            client = Client(socket)
+            await client.start()
+            monkeypatch.setattr(load, "has_room", lambda now_s, conversations: not conversations)
+            assert await refusal(house, additional_headers=OTHER) == (503, "7")
+            _, _, body = await asyncio.to_thread(ask, house.server.url, "/health")
+            assert json.loads(body)["places"] == 0
+            assert (await client.ask())["outcome"] == "answered"
+            monkeypatch.undo()
+            async with dial(house.server, additional_headers=OTHER) as other:
+                await Client(other).start()
+        await house.idle()
+
+    house.run(work)
