@@ -173,6 +173,28 @@ def test_a_peer_that_leaves_in_the_handshake_leaks_no_place(
     house.run(work)
 
 
+def test_who_connects_and_says_nothing_keeps_nobody_out(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lobby = house.server._connection.keywords["lobby"]
+    monkeypatch.setattr(lobby, "_most", 5)
+
+    async def work(_: object) -> None:
+        silent = [await asyncio.open_connection(*house.address) for _ in range(20)]
+        async with dial(house.server, additional_headers=BEARER) as socket:
+            await Client(socket).start()
+            async with asyncio.timeout(5):  # the first ones have made room
+                assert await silent[0][0].read() == b""
+        for _, writer in silent:
+            writer.close()
+        await house.idle()
+        async with asyncio.timeout(5):
+            while lobby._waiting:
+                await asyncio.sleep(0.01)
+
+    house.run(work)
+
+
 def test_a_conversation_lasts_as_long_as_it_may(house: House) -> None:
     async def work(_: object) -> None:
         async with dial(house.server, additional_headers=BEARER) as socket:
