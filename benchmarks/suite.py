@@ -109,6 +109,7 @@ ENTRIES = (
     _entry("llm_narrow", 20),
     _entry("llm_cuda", 15, missing=has_gpu),
     _entry("tts", 10),
+    _entry("endpoint", 35),
     _entry("soak", 75),
     _entry("gate", 35),
     Entry(

@@ -56,7 +56,7 @@ class ServeConfig(Frozen):
     session_s: float = Field(3600.0, ge=0)
     sessions_per_token: int = Field(0, ge=0)
     max_speakers: int = Field(0, ge=0)
-    max_load: float = Field(0.85, ge=0)
+    max_load: float = Field(0.7, ge=0)
     retry_after_s: int = Field(5, ge=1, le=3600)
     lead_ms: int = Field(300, ge=0, le=2000)
     send_queue_ms: int = Field(1000, ge=100, le=60_000)

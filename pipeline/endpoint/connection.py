@@ -13,16 +13,42 @@ SEND_BUFFER = 65_536  # bytes in the kernel: a slow reader is to be noticed here
 CLOSE_S = 2.0  # for a peer to answer a close
 
 
+class Lobby:
+    """Connections that have not been admitted yet: who asks for nothing is not waited for.
+
+    Args:
+        most: how many may be here; the one that has waited longest makes room for one more.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[Connection, None] = {}  # in the order in which they came
+
+    def enter(self, connection: "Connection") -> None:
+        """Somebody has come."""
+        if len(self._waiting) >= self._most:
+            next(iter(self._waiting)).transport.abort()
+        self._waiting[connection] = None
+
+    def leave(self, connection: "Connection") -> None:
+        """Admitted, answered or gone."""
+        self._waiting.pop(connection, None)
+
+
 class Connection(ServerConnection):
     """Gives its place back if the handshake comes to nothing.
+
+    Args:
+        lobby: where it waits.
 
     Attributes:
         place: held from the moment the request was admitted.
         owner: whose token it came with; "": none was needed.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lobby: Lobby, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._lobby = lobby
         self.place: Place | None = None
         self.owner = ""
 
@@ -33,14 +59,17 @@ class Connection(ServerConnection):
             with contextlib.suppress(OSError):  # gone already
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
         super().connection_made(transport)
+        self._lobby.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Gone; whoever has taken the place gives it back."""
         super().connection_lost(exc)
+        self._lobby.leave(self)
         if place := self.take_place():
             place.give_back()
 
     def take_place(self) -> Place | None:
         """Whoever calls this gives it back; None if the peer is gone already."""
+        self._lobby.leave(self)
         place, self.place = self.place, None
         return place

@@ -28,7 +28,7 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return json.dumps(line, default=str)
 
 
 class TextLines(logging.Formatter):
@@ -106,5 +106,8 @@ def _iso(seconds: float) -> str:
 
 
 def _plain(value: Any) -> str:
+    """As a word; quoted where it is none, and escaped where it would not stay on its line."""
     text = f"{value:.1f}" if isinstance(value, float) else str(value)
-    return json.dumps(text, ensure_ascii=False) if set(text) & set(' "=\n\r\t') else text
+    if text.isprintable() and not set(text) & set(' "='):
+        return text
+    return json.dumps(text, ensure_ascii=not text.isprintable())

@@ -9,6 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
@@ -22,7 +23,7 @@ from websockets.typing import Subprotocol
 
 from pipeline.config import Config
 from pipeline.endpoint.admission import SUBPROTOCOLS, Doorman, choose_subprotocol
-from pipeline.endpoint.connection import CLOSE_S, Connection
+from pipeline.endpoint.connection import CLOSE_S, Connection, Lobby
 from pipeline.endpoint.peer import Peer
 from pipeline.endpoint.requests import Requests, query_of
 from pipeline.endpoint.session import Handler, Session
@@ -38,7 +39,8 @@ PROTOCOLS = {
     "/v1/realtime": "pipeline.endpoint.realtime.handler",
 }
 GOING_AWAY, TRY_LATER, TOO_LONG = 1001, 1013, 4002
-READ_QUEUE = 32  # messages of one peer that wait here before the network is told to hold on
+MOST_WAITING = 256  # connections that have not said yet what they want
+READ_QUEUE = 16  # messages of one peer that wait here before the network is told to hold on
 DRAIN_LOOK_S = 0.1
 ABORT_S = 0.5  # for peers to answer when the server ends at once
 
@@ -74,6 +76,7 @@ class Server:
         self._tls = tls_context(config.serve.tls_cert, config.serve.tls_key)
         self._handlers = _handlers()
         self._requests = Requests(self.state, doorman, self._handlers)
+        self._connection = partial(Connection, lobby=Lobby(MOST_WAITING))
         self._server: WebsocketServer | None = None
         self._watch: asyncio.Task[None] | None = None
 
@@ -92,7 +95,7 @@ class Server:
                 process_request=self._request,
                 subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
                 select_subprotocol=_select,
-                create_connection=Connection,
+                create_connection=cast("type[ServerConnection]", self._connection),
                 compression=None,
                 server_header="voxring",
                 open_timeout=limits.open_timeout_s,

@@ -18,7 +18,7 @@ from pipeline.endpoint.voice.messages import (
     parse,
 )
 from pipeline.endpoint.voice.sound import Voice, ear
-from pipeline.errors import AudioError
+from pipeline.errors import AudioError, SessionError
 from pipeline.events import Event, Sound, SoundCut, SoundEnded
 
 WORDING = VoiceWording()
@@ -109,7 +109,7 @@ class Conversation:
         """Tell the client what happens."""
         async for event in session.events():
             self._tell(event)
-        raise asyncio.CancelledError
+        raise SessionError("this conversation was closed")
 
     def _obey(self, text: str) -> None:
         try:

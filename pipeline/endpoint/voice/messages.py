@@ -3,7 +3,14 @@
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
 
 from pipeline.endpoint.outbox import Gap
 from pipeline.events import (
@@ -23,7 +30,7 @@ from pipeline.events import (
 from stages.messages import Command
 
 VERSION = 1
-LONGEST_INSTRUCTIONS = 8192  # characters
+LONGEST_INSTRUCTIONS = 12_000  # bytes, as they go through a ring
 COMMANDS = {command.name.lower(): command for command in Command}
 
 
@@ -49,8 +56,16 @@ class Start(_Message):
     version: Literal[1]
     rate: Literal[8000, 16_000, 24_000, 48_000]
     encoding: Literal["pcm_s16le"] = "pcm_s16le"
-    instructions: str | None = Field(None, max_length=LONGEST_INSTRUCTIONS)
+    instructions: str | None = None
     reports: bool = False
+
+    @field_validator("instructions")
+    @classmethod
+    def _fits(cls, text: str | None) -> str | None:
+        length = len(json.dumps(text))
+        if length > LONGEST_INSTRUCTIONS:
+            raise ValueError(f"{length} bytes, at most {LONGEST_INSTRUCTIONS} may come")
+        return text
 
 
 class Order(_Message):

@@ -173,6 +173,28 @@ def test_a_peer_that_leaves_in_the_handshake_leaks_no_place(
     house.run(work)
 
 
+def test_who_connects_and_says_nothing_keeps_nobody_out(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lobby = house.server._connection.keywords["lobby"]
+    monkeypatch.setattr(lobby, "_most", 5)
+
+    async def work(_: object) -> None:
+        silent = [await asyncio.open_connection(*house.address) for _ in range(20)]
+        async with dial(house.server, additional_headers=BEARER) as socket:
+            await Client(socket).start()
+            async with asyncio.timeout(5):  # the first ones have made room
+                assert await silent[0][0].read() == b""
+        for _, writer in silent:
+            writer.close()
+        await house.idle()
+        async with asyncio.timeout(5):
+            while lobby._waiting:
+                await asyncio.sleep(0.01)
+
+    house.run(work)
+
+
 def test_a_conversation_lasts_as_long_as_it_may(house: House) -> None:
     async def work(_: object) -> None:
         async with dial(house.server, additional_headers=BEARER) as socket:
@@ -237,3 +259,24 @@ def test_nothing_else_is_served(house: House, get, path: str, method: str, statu
     headers = BEARER if path.startswith("/v1") else {}
     assert get(path, method, **headers)[0] == status
     house.run(lambda _: house.idle())
+
+
+def test_a_busy_machine_lets_nobody_more_in(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those inside are not sent away, and the page is told by /health."""
+
+    async def work(_: object) -> None:
+        load = house.server.state.load
+        async with dial(house.server, additional_headers=BEARER) as socket:
+            client = Client(socket)
+            await client.start()
+            monkeypatch.setattr(load, "has_room", lambda now_s, conversations: not conversations)
+            assert await refusal(house, additional_headers=OTHER) == (503, "7")
+            _, _, body = await asyncio.to_thread(ask, house.server.url, "/health")
+            assert json.loads(body)["places"] == 0
+            assert (await client.ask())["outcome"] == "answered"
+            monkeypatch.undo()
+            async with dial(house.server, additional_headers=OTHER) as other:
+                await Client(other).start()
+        await house.idle()
+
+    house.run(work)

@@ -201,7 +201,7 @@ def test_instructions_that_look_special_stay_text(house: House) -> None:
         async with dial(house.server) as socket:
             await socket.send(
                 json.dumps(
-                    {"type": "start", "version": 1, "rate": 16_000, "instructions": "x" * 9000}
+                    {"type": "start", "version": 1, "rate": 16_000, "instructions": "ü" * 3000}
                 )
             )
             assert (await closing(socket)).code == 1003
