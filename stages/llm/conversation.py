@@ -36,6 +36,7 @@ class Conversation:
         turn: the user's turn that is current; none before the first.
         answer: the reply that is being or was last generated; none if this turn has no reply yet.
         answering: it is not complete.
+        pieces: the form of the conversation.
         is_limited: the last answer ended because it was long enough, not because it was complete.
 
     Raises:
@@ -45,7 +46,7 @@ class Conversation:
     def __init__(self, engine: Engine, lane: int, pieces: Pieces, limit: int) -> None:
         self._engine = engine
         self.lane = lane
-        self._pieces = pieces
+        self.pieces = pieces
         self._limit = self._most = limit
         self.turn: int | None = None
         self.answer: int | None = None
@@ -96,7 +97,7 @@ class Conversation:
             StageError: the new one leaves no room; the old one stays.
         """
         self._require_opening(pieces)
-        self._pieces = pieces
+        self.pieces = pieces
         self._rebuild(pieces.opening, self._said())
 
     def insert(self, key: Key, ids: Sequence[int], after: Key | None = None) -> None:
@@ -109,7 +110,7 @@ class Conversation:
             StageError: it does not fit in the context.
         """
         opening = self._parts[0].end
-        self._require_room(len(ids) + len(self._pieces.ask) + 1, beside=opening)
+        self._require_room(len(ids) + len(self.pieces.ask) + 1, beside=opening)
         said = self._said()
         keys = [(int(Source.OPENING), 0), *(other for other, _ in said)]
         place = keys.index(after) if after in keys else len(said)
@@ -125,7 +126,7 @@ class Conversation:
 
         As with an answer that was interrupted, the conversation knows that there was more.
         """
-        said, cut = self._said(), list(self._pieces.cut)
+        said, cut = self._said(), list(self.pieces.cut)
         for n, (other, ids) in enumerate(said):
             whole = len(ids) - (len(cut) if cut and list(ids[-len(cut) :]) == cut else 0)
             if other == key and count < whole:
@@ -145,7 +146,7 @@ class Conversation:
             self._parts.append(Part(Source.WORDS, turn, self._base, self._end))
         if self.answer is not None and heard:
             self._cut(self._reply + heard)
-            self.ids += self._pieces.cut if cut else ()
+            self.ids += self.pieces.cut if cut else ()
             reply = Part(Source.REPLY, self.answer, self._reply, len(self.ids))
             self._parts.append(reply)
         else:
@@ -173,7 +174,7 @@ class Conversation:
         self._base = self._end = self._reply = len(self.ids)
         # Room for a common utterance too: what leaves now costs nobody's waiting time.
         spare = self._engine.context // 8
-        self._make_room(spare + len(self._pieces.ask) + self._room_for_reply)
+        self._make_room(spare + len(self.pieces.ask) + self._room_for_reply)
 
     def hear(self, ids: NDArray[np.int32], position: int, *, at_once: bool = True) -> None:
         """Words of the current turn; what was there from `position` on is void, an answer too.
@@ -188,8 +189,8 @@ class Conversation:
                 fit in the context.
         """
         self.shorten(position)
-        self._make_room(len(ids) + len(self._pieces.ask) + 1)
-        self._require_room(len(ids) + len(self._pieces.ask) + 1)
+        self._make_room(len(ids) + len(self.pieces.ask) + 1)
+        self._require_room(len(ids) + len(self.pieces.ask) + 1)
         if at_once and not self.behind and len(ids) <= CHUNK:
             self._engine.extend(self.lane, ids, len(self.ids))
         self.ids += ids.tolist()
@@ -211,26 +212,26 @@ class Conversation:
         """The words are complete: begin this answer, which replaces an earlier one to them.
 
         Args:
-            limit: ids after which it is cut; none: the conversation's own.
+            limit: ids after which it is cut; 0: as many as fit; none: the conversation's own.
         """
-        self._most = self._limit if limit is None else limit
+        self._most = self._limit if limit is None else limit or self._engine.context
         self._drop_answer()
         self._cut(self._end)
         last = self._parts[-1]
         if not self.words and not last.is_reply:  # nothing was added to the message before
             self._base = self._end = last.end
             self._cut(last.end)
-        self._make_room(len(self._pieces.ask) + self._room_for_reply)
-        self.ids += self._pieces.ask
+        self._make_room(len(self.pieces.ask) + self._room_for_reply)
+        self.ids += self.pieces.ask
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
 
     def greet(self, answer: int) -> tuple[int, ...]:
         """Answer to nothing at all with the greeting; give its ids."""
         self.ask(answer)
-        self.ids += self._pieces.greeting
+        self.ids += self.pieces.greeting
         self.answering = False
-        return self._pieces.greeting
+        return self.pieces.greeting
 
     def resume(self) -> None:
         """The user goes on: the words stay, the answer goes."""
@@ -266,7 +267,7 @@ class Conversation:
 
     def accept(self, id: int) -> int | None:
         """Take the id that the engine chose for this lane; none if it ends the answer."""
-        if id in self._pieces.stops:
+        if id in self.pieces.stops:
             self._engine.rollback(self.lane, len(self.ids))
             self.answering = self.is_limited = False
             return None
@@ -341,7 +342,7 @@ class Conversation:
         ids += words
         end = len(ids)
         if self.answer is not None:
-            ids += self._pieces.ask
+            ids += self.pieces.ask
         start = len(ids)
         ids += reply
         same = first_difference(self.ids, ids)
@@ -349,7 +350,7 @@ class Conversation:
         self.ids += ids[same:]
         self._parts, self._base, self._end, self._reply = parts, base, end, start
         self._same = self._kept = 0
-        self._make_room(len(self._pieces.ask) + 1)
+        self._make_room(len(self.pieces.ask) + 1)
 
     def _between(self, parts: Sequence[Part], reply: bool = False) -> tuple[int, ...]:
         """What the template writes behind the last part, before the next one.
@@ -359,10 +360,10 @@ class Conversation:
         """
         last = parts[-1]
         if last.is_reply:
-            return self._pieces.join if reply else self._pieces.next
+            return self.pieces.join if reply else self.pieces.next
         if reply:
-            return self._pieces.ask
-        return () if last.source is Source.OPENING else self._pieces.join
+            return self.pieces.ask
+        return () if last.source is Source.OPENING else self.pieces.join
 
     def _require_opening(self, pieces: Pieces) -> None:
         count, context = len(pieces.opening), self._engine.context

@@ -135,7 +135,8 @@ def test_a_session_of_the_next_program_goes_on(make_lane: Callable[[str], Lane])
     next_lane = make_lane(LLM)
     for next_lane.is_reopened, wanted in ((True, bench.talk.ids), (False, SYSTEM)):
         blank = Conversation(ScriptedEngine([[211]], 128), 0, scripted_pieces(SYSTEM), 20)
-        LlmSession(next_lane, blank, lambda _: scripted_pieces([]), lambda _: False, lambda: 0)
+        pieces, silent = lambda _: scripted_pieces([]), lambda _: False
+        LlmSession(next_lane, blank, pieces, lambda _: [], silent, lambda: 0)
         assert blank.ids == wanted
 
 
