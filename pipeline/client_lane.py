@@ -1,7 +1,6 @@
 """One conversation, as the program that opened it sees it."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +18,7 @@ from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
 from pipeline.transcript_file import TranscriptFile
 from ringbuf import Lane, MessageTooLong
+from stages.llm.wishes import Style, Wish, pack
 from stages.messages import (
     Caption,
     CaptionKind,
@@ -30,6 +30,7 @@ from stages.messages import (
 )
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
+from stages.turn.settings import TurnSettings
 
 CLIPS_WAIT = "too many clips are waiting to be played"
 
@@ -73,11 +74,18 @@ class ClientLane:
         self._orders: list[bytes] | None = None  # for an edge that has died and is not back yet
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
+        self._style = Style()  # what was asked for: a stage that is started again is told anew
+        self._turn_settings = TurnSettings()
 
     @property
     def turns_begun(self) -> int:
         """Utterances of the user so far."""
         return self.lane.get("turn") - self._first_turn & 0xFFFF_FFFF
+
+    @property
+    def turn(self) -> int:
+        """Number of the last turn that has begun, uint32."""
+        return self.lane.get("turn")
 
     @property
     def turns_ended(self) -> int:
@@ -194,14 +202,46 @@ class ClientLane:
         self._require_client("report").report(answer, samples, final=final)
 
     def instruct(self, instructions: str) -> None:
-        """Replace the system prompt; before the first turn.
+        """Replace the system prompt, behind an answer that is being written.
 
         Raises:
             AudioError: the text is too long.
             SessionError: the conversation is closed.
         """
-        message = json.dumps({"instructions": instructions}).encode()
-        self._put("settings", message, "earlier settings are still waiting")
+        self.wish(Style(instructions=instructions))
+
+    def wish(self, wish: Wish) -> None:
+        """Ask something of the language model: how it answers, or a change to what was said.
+
+        Each is carried out as soon as no answer is being written that it would change, and before
+        an answer that is asked for afterwards.
+
+        Raises:
+            AudioError: the text is too long, or wishes pile up.
+            SessionError: the conversation is closed.
+        """
+        self._put("settings", pack(wish), "earlier settings are still waiting")
+        if isinstance(wish, Style) and not wish.once:
+            self._style = self._style.model_copy(update=wish.model_dump(exclude_none=True))
+
+    def settle(self, settings: TurnSettings) -> None:
+        """Take turns in another way, from the sound on that is fed from now on (edge "client").
+
+        Raises:
+            AudioError: this pipeline's edge is not "client", or commands pile up.
+            SessionError: the conversation is closed.
+        """
+        self._require_client("settle").command(Command.SETTLE, settings.pack())
+        changes = settings.model_dump(exclude_none=True)
+        self._turn_settings = self._turn_settings.model_copy(update=changes)
+
+    def whole_words(self, answer: int, count: int) -> tuple[int, str]:
+        """The whole words among the first ids of one of the last answers.
+
+        Returns:
+            How many ids these are, and what they spell.
+        """
+        return self._captions.whole_words(answer, count)
 
     async def close(self) -> None:
         """End the conversation; safe to call twice. Whoever iterates over it comes to an end.
@@ -255,16 +295,23 @@ class ClientLane:
 
     def rung(self) -> None:
         """Take what the stages told."""
-        outcomes = self._read(TURN)  # first: what led to an outcome is then there to be read
+        turns = self._read(TURN)  # first: what led to an outcome is then there to be read
         others = [c for stage in (AUDIO, ASR, LLM, TTS) for c in self._read(stage)]
-        for event in self._captions.take([*others, *outcomes], self.lane.get("released")):
+        for caption in turns:
+            if caption.kind is CaptionKind.OUTCOME:
+                self._take(others)
+                others = []
+                self._turn_ended(caption)
+            else:
+                self._take([caption])
+        self._take(others)
+
+    def _take(self, captions: list[Caption]) -> None:
+        for event in self._captions.take(captions, self.lane.get("released")):
             if isinstance(event, ClipEnded):
                 self._tell_clip(event)
             else:
                 self.tell(event)
-        for caption in outcomes:
-            if caption.kind is CaptionKind.OUTCOME:
-                self._turn_ended(caption)
 
     def lost(self, stage: str, cause: str) -> None:
         """A stage has died: `turn` ends what was running, and the program is told."""

@@ -109,6 +109,57 @@ class SoundEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnBegan:
+    """The user has said something: a turn has begun.
+
+    Attributes:
+        at_ms: sound that the microphone had brought before that, ms.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnClosed:
+    """The user's part of a turn is over, whatever comes of it.
+
+    Attributes:
+        at_ms: sound that the microphone had brought before the pause that ended it, ms.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReleased:
+    """An answer may be heard from now on."""
+
+    turn: int
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded:
+    """The language model has written all of an answer.
+
+    Attributes:
+        count: its ids.
+        asked: ids of the conversation before it,
+        known: and how many of them had been computed before it was asked for.
+        limited: it was cut because it was long enough.
+    """
+
+    turn: int
+    answer: int
+    count: int
+    asked: int
+    known: int
+    limited: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """A turn is over.
 
@@ -163,8 +214,12 @@ SoundEvent = Sound | SoundPaused | SoundResumed | SoundCut | SoundEnded
 Event = (
     SpeechStarted
     | SpeechStopped
+    | TurnBegan
+    | TurnClosed
+    | AnswerReleased
     | UserText
     | ReplyText
+    | ReplyEnded
     | SoundEvent
     | TurnEnded
     | Idle

@@ -98,14 +98,14 @@ class ClientSession(Session):
         if len(self._waiting) and self.due is None:
             self.due = self._fed_at + REST_NS
 
-    def command(self, command: Command) -> None:
+    def command(self, command: Command, payload: bytes = b"") -> None:
         """Ask something of `turn`, once it has heard what was fed until now.
 
         Raises:
             AudioError: it does not follow what was asked before.
         """
         self._hear(all_of_it=True)
-        message = CommandAt(command, self._written + len(self._waiting)).pack()
+        message = CommandAt(command, self._written + len(self._waiting), payload).pack()
         if not self.lane.commands.put(message):
             raise AudioError("too many commands are waiting", "Wait for what was asked before")
         if command in (Command.MUTE, Command.UNMUTE):

@@ -206,6 +206,8 @@ class Playback:
             self._finish(gate, tick)  # its end may have come since the last step
         if old.started and not old.final:
             self._cut(now, voice, tick)
+        elif old.position and not old.final:  # it was told as text
+            tick.played = Played(old.number, old.position, final=True)
         self._answer = _Answer(gate.answer)
 
     def _cut(self, now: int, voice: VoiceSource, tick: Tick) -> None:

@@ -314,8 +314,9 @@ class LlmSession(Session):
 
     def _is_behind(self, wish: Style | Edit, turn: int) -> bool:
         """Whether a message stands behind the words of a turn."""
-        is_last = isinstance(wish, Insert) and wish.after is None
-        return is_last and wish.behind is not None and not is_newer(turn, wish.behind)
+        if not isinstance(wish, Insert) or wish.after is not None or wish.behind is None:
+            return False
+        return not is_newer(turn, wish.behind)
 
     def _settle(self) -> None:
         """The last turn is over; what was heard of its answer stays."""

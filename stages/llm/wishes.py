@@ -33,10 +33,7 @@ class Style(Wish):
 
 
 class Edit(Wish):
-    """A change to what was said.
-
-    Attributes:
-    """
+    """A change to what was said: to the part with this source and number."""
 
     source: Source
     number: int = Field(ge=0, lt=2**32)
@@ -106,4 +103,3 @@ def carry_out(
             conversation.truncate(key, edit.count)
         case _:
             conversation.remove(key)
-

@@ -414,7 +414,7 @@ def test_however_it_came_about_the_engine_holds_it_and_a_restart_finds_it(edits,
         if speaking and talk.behind:
             talk.catch_up()
         kept.append(talk.change())
-    fresh_engine, fresh = conversation()
+    _, fresh = conversation()
     for key, content in said:
         fresh.insert(key, content)
     assert talk.ids[: len(fresh.ids)] == fresh.ids
