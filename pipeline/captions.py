@@ -51,7 +51,7 @@ class Captions:
         turn = self._news.pop(released, None)
         self._news = {answer: t for answer, t in self._news.items() if is_newer(answer, released)}
         if turn is not None:
-            events.append(ReplyText(turn, released, self.reply(released)))
+            events.append(ReplyText(turn, released, self.reply(released), self._count(released)))
         if (end := self._ends.pop(released, None)) is not None:
             events.append(end)
         self._ends = {answer: e for answer, e in self._ends.items() if is_newer(answer, released)}
@@ -64,6 +64,9 @@ class Captions:
     def reply(self, answer: int, count: int | None = None) -> str:
         """What the language model wrote as an answer; of it, what its first `count` ids spell."""
         return self._replies[answer].first(count) if answer in self._replies else ""
+
+    def _count(self, answer: int) -> int:
+        return len(self._replies[answer].ids) if answer in self._replies else 0
 
     def whole_words(self, answer: int, count: int) -> tuple[int, str]:
         """The whole words among the first ids of an answer: how many ids, and what they spell."""
@@ -122,7 +125,7 @@ class _Text:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._ids: list[int] = []
+        self.ids: list[int] = []
         self._spelled = b""
 
     @property
@@ -132,28 +135,28 @@ class _Text:
 
     def first(self, count: int | None) -> str:
         """What the first `count` ids spell; None: all."""
-        return self.text if count is None else self._vocabulary.decode(self._ids[:count])
+        return self.text if count is None else self._vocabulary.decode(self.ids[:count])
 
     def whole_words(self, count: int) -> tuple[int, str]:
         """The whole words among the first ids."""
-        count = min(count, len(self._ids))
-        while 0 < count < len(self._ids) and not _begins_word(self._spell(count)):
+        count = min(count, len(self.ids))
+        while 0 < count < len(self.ids) and not _begins_word(self._spell(count)):
             count -= 1
         return count, self.first(count)
 
     def _spell(self, position: int) -> bytes:
         """At least a whole character from here on, if there is one."""
-        return b"".join(map(self._vocabulary.spell, self._ids[position : position + 4]))
+        return b"".join(map(self._vocabulary.spell, self.ids[position : position + 4]))
 
     def revise(self, caption: Caption) -> str:
         """Ids from a position on; what stood there and behind is replaced."""
         ids = np.frombuffer(caption.payload, "<i4").tolist()
-        if caption.position == len(self._ids):  # an id of a reply: spell no other one again
+        if caption.position == len(self.ids):  # an id of a reply: spell no other one again
             self._spelled += b"".join(map(self._vocabulary.spell, ids))
-            self._ids += ids
+            self.ids += ids
         else:
-            self._ids[caption.position :] = ids
-            self._spelled = b"".join(map(self._vocabulary.spell, self._ids))
+            self.ids[caption.position :] = ids
+            self._spelled = b"".join(map(self._vocabulary.spell, self.ids))
         return self.text
 
 

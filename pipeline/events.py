@@ -1,6 +1,6 @@
 """What a conversation tells the program that opened it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,15 @@ class ReplyText:
     """What the language model has written of this answer so far; a later one replaces it.
 
     Nothing is told of an answer before it may be heard: it may be one that never is.
+
+    Attributes:
+        count: ids of the text.
     """
 
     turn: int
     answer: int
     text: str
+    count: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Sound:
         samples: int16 [n], mono.
         rate: samples per second.
         first: index of its first sample in the answer.
+        position: how many ids of the answer are voiced to their end by its last sample.
     """
 
     samples: NDArray[np.int16]
@@ -73,6 +78,7 @@ class Sound:
     turn: int = 0
     answer: int = 0
     first: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

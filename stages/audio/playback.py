@@ -97,6 +97,7 @@ class Span:
         samples: int16 [n], a copy.
         at: monotonic ns at which the first of them sounded.
         pause_ns: silence between the answer's sample before and this one.
+        position: how many ids of the answer are voiced to their end by the last of them.
     """
 
     answer: int
@@ -104,6 +105,7 @@ class Span:
     rate: int
     at: int
     pause_ns: int = 0
+    position: int = 0
 
 
 @dataclass
@@ -285,7 +287,8 @@ class Playback:
         count = min(run.due(now), left)
         if count:
             samples = np.array(block.samples[answer.offset : answer.offset + count])
-            tick.spans.append(Span(answer.number, samples, run.rate, run.clock, run.pause))
+            told = max(answer.position, block.position if count == left else 0)
+            tick.spans.append(Span(answer.number, samples, run.rate, run.clock, run.pause, told))
             if (at := answer.audible.feed(samples, run.rate, run.clock)) is not None:
                 tick.facts.append(Happened(Fact.AUDIBLE, answer.number, at))
             run.pause = 0
