@@ -123,7 +123,9 @@ def message(random: Random, most: int = 60_000) -> str | bytes:
             depth = random.randrange(1, DEEP)
             return random.choice(["[", '{"type":']) * depth
         case 4:
-            return random.choice(["", "null", "[]", '""', "0", "NaN", '{"type":Infinity}', "\ufeff{}"])
+            return random.choice(
+                ["", "null", "[]", '""', "0", "NaN", '{"type":Infinity}', "\ufeff{}"]
+            )
         case 5 if random.randrange(8) == 0:
             return json.dumps({**event, "type": "x" * random.randrange(most)})
         case 5 | 6 | 7:

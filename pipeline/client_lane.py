@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, OutputError, SessionError, VoxringError
-from pipeline.events import ClipEnded, Event, Fault, TurnEnded
+from pipeline.events import ClipEnded, Event, Fault, SoundEvent, TurnEnded
 from pipeline.floor import Floor, who_has_it
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
@@ -49,6 +49,7 @@ class ClientLane:
         edge: where this program is the edge; None where another is.
         transcript: where what was said is kept; None where it is not.
         has_device: the edge is a sound device of this machine.
+        before: numbers of the last turn and of the last answer that are not of this conversation.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class ClientLane:
         self._release = release
         self._close = close
         self._first_turn = lane.get("ended")  # a greeting may have begun already
+        self.before = (self._first_turn, lane.get("released"))
         self._ended = 0
         self._clips = 0  # ordered and not ended
         self._orders: list[bytes] | None = None  # for an edge that has died and is not back yet
@@ -81,11 +83,6 @@ class ClientLane:
     def turns_begun(self) -> int:
         """Utterances of the user so far."""
         return self.lane.get("turn") - self._first_turn & 0xFFFF_FFFF
-
-    @property
-    def turn(self) -> int:
-        """Number of the last turn that has begun, uint32."""
-        return self.lane.get("turn")
 
     @property
     def turns_ended(self) -> int:
@@ -333,6 +330,11 @@ class ClientLane:
 
     def _end_turn(self) -> None:
         self.lane.set("faults", self.lane.get("faults") + 1)
+
+    def sounds(self, event: SoundEvent) -> None:
+        """Queue what becomes of sound, behind what the stages told before it."""
+        self.rung()
+        self.tell(event)
 
     def tell(self, event: Event | VoxringError) -> None:
         """Keep something in the transcript, then queue it for the program."""

@@ -359,8 +359,8 @@ class Conversation:
             reply: the next one is the assistant's.
         """
         last = parts[-1]
-        if last.is_reply:
-            return self.pieces.join if reply else self.pieces.next
+        if last.is_reply:  # two replies have an empty message of the user between them
+            return (*self.pieces.next, *self.pieces.ask) if reply else self.pieces.next
         if reply:
             return self.pieces.ask
         return () if last.source is Source.OPENING else self.pieces.join

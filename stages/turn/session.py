@@ -461,6 +461,9 @@ class TurnSession(Session):
     def _publish(self) -> None:
         """Store the words that changed, and tell of turns that ended."""
         lane, turns = self.lane, self.turns
+        for step in turns.steps:  # first: who hears an answer has been told of it
+            self._tell_step(step)
+        turns.steps.clear()
         for word in ("turn", "answer", "released", "hold"):  # a stale answer is never let go
             value = getattr(turns, word)
             if getattr(lane, word) != value:
@@ -468,9 +471,6 @@ class TurnSession(Session):
         for notice in turns.notices:
             lane.emit(notice.event, turn=notice.turn, answer=notice.answer, at=notice.at)
         turns.notices.clear()
-        for step in turns.steps:
-            self._tell_step(step)
-        turns.steps.clear()
         for ending in turns.endings:
             self._tell(ending)
         turns.endings.clear()

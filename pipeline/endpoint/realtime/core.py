@@ -43,6 +43,7 @@ from pipeline.events import (
     TurnEnded,
     UserText,
 )
+from stages.lane import is_newer
 from stages.llm.part import Key, Source
 from stages.llm.wishes import Insert, Remove, Style, Truncate
 from stages.messages import Command
@@ -70,7 +71,7 @@ class Core:
         model: that the client named.
         name: makes a new name of a kind, such as `item_...`.
         whole_words: see `ClientLane.whole_words`.
-        turn: the last turn's number when the conversation was opened.
+        turn, answer: the last ones' numbers when the conversation was opened.
         expires_at: when the session will be ended, s since 1970; None: it will not.
         is_beta: the client asked for the beta protocol.
     """
@@ -82,6 +83,7 @@ class Core:
         name: Callable[[str], str],
         whole_words: WholeWords,
         turn: int,
+        answer: int = 0,
         *,
         expires_at: int | None = None,
         is_beta: bool = False,
@@ -91,7 +93,7 @@ class Core:
         self._session_id = name("sess")
         self._expires_at = expires_at
         self._whole_words = whole_words
-        self._turn = turn  # the last that is known
+        self._turn, self._answer = turn, answer  # the last that are known
         self._actions: list[Action] = []
         self._dialect = Dialect(name, is_beta=is_beta)
         self._items = Items()
@@ -157,7 +159,8 @@ class Core:
                 self._responses.wrote(event)
             case ReplyEnded():
                 self._responses.wrote_all(event)
-            case Sound():
+            case Sound(turn=turn, answer=answer):
+                self._released(AnswerReleased(turn, answer))  # should that have been lost
                 self._responses.sounds(event)
             case SoundEnded():
                 self._responses.said(event)
@@ -406,7 +409,9 @@ class Core:
     # What happens.
 
     def _released(self, event: AnswerReleased) -> None:
-        self._turn = event.turn
+        if not is_newer(event.answer, self._answer):
+            return
+        self._turn, self._answer = event.turn, event.answer
         if self._is_void and self._wanted is None:
             self._is_void = False
             return

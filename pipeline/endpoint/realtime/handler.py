@@ -55,7 +55,7 @@ async def serve(peer: Peer, session: Session) -> None:
         session.query.get("model") or session.config.llm.model,
         new_name,
         lane.whole_words,
-        lane.turn,
+        *lane.before,
         expires_at=int(time.time() + lasts_s) if lasts_s else None,
         is_beta=any(word in session.headers.get(name, "") for name, word in BETA.items()),
     )

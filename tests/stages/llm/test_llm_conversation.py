@@ -328,7 +328,7 @@ def test_parts_are_put_in_taken_out_and_shortened():
     talk.insert((Source.TYPED, 7), [70], after=(Source.WORDS, 1))
     assert talk.ids == [*OPENING, 50, JOIN, 70, ASK, 201, 202, 203, NEXT, *second]
     talk.insert((Source.WRITTEN, 8), [80])
-    assert talk.ids[-3:] == [211, JOIN, 80]
+    assert talk.ids[-4:] == [211, NEXT, ASK, 80]
     talk.truncate((Source.REPLY, 1), 2)
     assert talk.ids[:9] == [*OPENING, 50, JOIN, 70, ASK, 201, 202]
     talk.remove((Source.WORDS, 1))
@@ -351,6 +351,13 @@ def test_an_answer_without_new_words_is_to_what_was_said_before():
     talk.begin(3, 1)
     talk.ask(3)
     assert talk.ids == [*OPENING, 50, ASK, 201, NEXT, ASK]
+    caught_up(engine, talk)
+    generate(talk)
+    talk.settle(1)
+    before = list(talk.ids)
+    assert before == [*OPENING, 50, ASK, 201, NEXT, ASK, 202]
+    talk.remove((Source.TYPED, 1))
+    assert talk.ids == before, "written anew it is the same"
 
 
 def test_a_part_that_cannot_fit_is_refused_and_leaves_everything():

@@ -302,9 +302,7 @@ def test_truncation_ends_at_the_last_word_that_was_heard(
     b: Bench, ms: int, count: int, text: str
 ) -> None:
     item = heard_answer(b)
-    told = b.send(
-        "conversation.item.truncate", item_id=item, content_index=0, audio_end_ms=ms
-    )
+    told = b.send("conversation.item.truncate", item_id=item, content_index=0, audio_end_ms=ms)
     assert kinds(told) == ["conversation.item.truncated"]
     assert told[0]["audio_end_ms"] == ms
     assert b.wishes()[-1] == Truncate(source=Source.REPLY, number=1, count=count)
@@ -488,11 +486,16 @@ def test_the_beta_protocol_has_its_own_names() -> None:
     b.write(4)
     b.end()
     names = set(kinds(b.told))
-    assert {"response.audio.delta", "response.audio_transcript.done", "response.text.delta"} <= names
+    assert {
+        "response.audio.delta",
+        "response.audio_transcript.done",
+        "response.text.delta",
+    } <= names
     assert "conversation.item.created" in names
-    assert not any("output_audio" in name or "item.added" in name for name in names - {
-        "response.output_item.added"
-    })
+    assert not any(
+        "output_audio" in name or "item.added" in name
+        for name in names - {"response.output_item.added"}
+    )
     session = b.told[0]["session"]
     assert session["input_audio_format"] == "pcm16"
     check(b.told, is_beta=True)

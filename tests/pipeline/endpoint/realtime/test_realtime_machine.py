@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from benchmarks.realtime_messages import message
 from pipeline.endpoint.realtime.actions import Ask, Settle
 from pipeline.events import Fault, SoundCut, TurnBegan, TurnClosed, UserText
+from stages.llm.wishes import pack, unpack
 from stages.outcome import Outcome
 from stages.turn.settings import TurnSettings
-from stages.llm.wishes import pack, unpack
 from tests.pipeline.endpoint.realtime.bench import Bench
 from tests.pipeline.endpoint.realtime.shapes import check
 

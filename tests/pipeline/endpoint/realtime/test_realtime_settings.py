@@ -69,7 +69,10 @@ def test_eagerness_orders_the_silences() -> None:
         ({"audio": {"other": {}}}, "session.audio.other"),
         ({"audio": []}, "session.audio"),
         ({"audio": {"output": {"speed": 1.2}}}, "session.audio.output.speed"),
-        ({"audio": {"input": {"format": {"type": "audio/mp3"}}}}, "session.audio.input.format.type"),
+        (
+            {"audio": {"input": {"format": {"type": "audio/mp3"}}}},
+            "session.audio.input.format.type",
+        ),
         ({"audio": {"input": {"format": {"type": "audio/pcm", "rate": 16000}}}}, "rate"),
         ({"audio": {"input": {"format": "pcm16"}}}, "session.audio.input.format"),
         ({"audio": {"input": {"transcription": "on"}}}, "session.audio.input.transcription"),
