@@ -52,7 +52,7 @@ class Bench:
         self.core = Core(
             Config(),
             "gpt-realtime",
-            lambda kind: f"{kind}_{next(numbers)}",
+            lambda kind: f"{kind}_s{next(numbers)}",
             self.whole_words,
             turn,
             is_beta=is_beta,
