@@ -64,8 +64,8 @@ class Responses:
 
     def released(self, event: AnswerReleased, wanted: Wanted) -> None:
         """An answer may be heard."""
-        if self.current:  # its end was never told
-            self.finish(self.current, Outcome.FAILED, self.current.text, "its end was lost")
+        if self.current:  # how much of it was heard is told in a moment, or was lost
+            self.finish(self.current, Outcome.INTERRUPTED, self.current.text)
         self.create(event.answer, wanted)
 
     def wrote(self, event: ReplyText) -> None:
@@ -110,10 +110,15 @@ class Responses:
 
     def ended(self, event: TurnEnded, fault: str) -> None:
         """The turn is over, and the response with it."""
-        timeline = event.timeline
-        if (answer := self._answer(timeline.answer)) is not None:
-            is_cut = timeline.outcome is Outcome.INTERRUPTED and answer.wanted.spoken
-            self.finish(answer, timeline.outcome, event.heard if is_cut else answer.text, fault)
+        number, outcome = event.timeline.answer, event.timeline.outcome
+        is_cut = outcome is Outcome.INTERRUPTED
+        if (answer := self._answer(number)) is not None:
+            is_shorter = is_cut and answer.wanted.spoken
+            self.finish(answer, outcome, event.heard if is_shorter else answer.text, fault)
+            return
+        for answer in self._kept.values():  # one that the next one was quicker than
+            if answer.number == number and is_cut and answer.wanted.spoken:
+                self._items.change(answer.item, text=event.heard)
 
     def finish(self, answer: Answer, outcome: Outcome, text: str, fault: str = "") -> None:
         """Tell its end.

@@ -79,7 +79,7 @@ class Talk:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Where an endpoint listens, which all tests here share."""
-    with serving(f"llm.system={SYSTEM}", LINES, "turn.barge_in=voice") as where:
+    with serving(f"llm.system={SYSTEM}", LINES, "turn.barge_in=voice", "pipeline.lanes=8") as where:
         yield f"{where}/v1"
 
 

@@ -417,13 +417,19 @@ def test_a_stage_that_fails_is_told_and_ends_a_response_that_was_asked_for(b: Be
     assert kinds(b.release()) == BEGINNING
 
 
-def test_an_answer_whose_end_was_lost_has_failed(b: Bench) -> None:
+def test_an_answer_whose_end_comes_behind_the_next_ones_beginning_was_interrupted(
+    b: Bench,
+) -> None:
     b.speak()
     b.release(voice=True)
-    b.write(3)
+    b.write(9)
+    item = find(b.told, "response.output_item.added")["item"]["id"]
     told = b.release()
     assert kinds(told)[-3:] == ["response.done", *BEGINNING]
-    assert told[-3]["response"]["status"] == "failed"
+    assert told[-3]["response"]["status_details"]["reason"] == "turn_detected"
+    b.turn, b.answer = 1, 1
+    assert b.end(Outcome.INTERRUPTED, heard="It") == []
+    assert b.item(item)["content"][0]["transcript"] == "It"
 
 
 @pytest.mark.parametrize(
