@@ -116,7 +116,7 @@ class Captions:
                 return TurnClosed(caption.turn, caption.position)
             case CaptionKind.RELEASED:
                 return AnswerReleased(caption.turn, caption.answer)
-            case CaptionKind.OUTCOME:
+            case CaptionKind.OUTCOME | CaptionKind.REOPENED:
                 return None
 
 

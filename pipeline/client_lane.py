@@ -389,7 +389,20 @@ class ClientLane:
 
     def _read(self, stage: str) -> list[Caption]:
         messages = self.lane.command(f"captions_{stage}").read()
-        return [Caption.unpack(message) for message in messages]
+        captions = [Caption.unpack(message) for message in messages]
+        if any(caption.kind is CaptionKind.REOPENED for caption in captions):
+            self._ask_again(stage)
+        return captions
+
+    def _ask_again(self, stage: str) -> None:
+        """A stage has begun anew: tell it what was asked of the one before."""
+        try:
+            if stage == LLM and self._style != Style():
+                self.wish(self._style)
+            elif stage == TURN and self._turn_settings != TurnSettings():
+                self.settle(self._turn_settings)
+        except VoxringError as error:
+            self.tell(Fault(self.lane.get("turn"), f"{stage} has lost its settings: {error}"))
 
     def _turn_ended(self, caption: Caption) -> None:
         turn, answer = caption.turn, caption.answer

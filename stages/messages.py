@@ -213,6 +213,7 @@ class CaptionKind(IntEnum):
     RELEASED = 13  # the answer may be heard
     REPLY_ALL = 14  # the answer is `position` ids; payload: int32, ids before it, how many of them
     # were computed before it was asked for, and whether it was cut because it was too long
+    REOPENED = 14  # this stage has begun anew: what was asked of it before is forgotten
 
 
 @dataclass(frozen=True, slots=True)
