@@ -99,7 +99,9 @@ def run(engine: Any, lanes: int, seconds: float, *, batched: bool = True, chunks
         view = Lane(arenas[LLM].lane(number), LLM, arenas[LLM].events(LLM))
         talk = Conversation(engine, number, pieces, REPLY)
         sessions.append(
-            LlmSession(view, talk, lambda _: pieces, lambda ids: False, time.monotonic_ns)
+            LlmSession(
+                view, talk, lambda _: pieces, lambda _: [], lambda ids: False, time.monotonic_ns
+            )
         )
         while talk.behind:
             talk.catch_up()

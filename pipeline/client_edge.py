@@ -110,9 +110,9 @@ class LaneEdge:
             if not self._edge.is_current(self._number, self._session):
                 raise SessionError("this conversation was closed while it was fed")
 
-    def command(self, command: Command) -> None:
+    def command(self, command: Command, payload: bytes = b"") -> None:
         """Ask something of `turn`, behind what was fed before."""
-        self._session.command(command)
+        self._session.command(command, payload)
 
     def report(self, answer: int, samples: int, *, final: bool) -> None:
         """Tell how much of an answer the client has played."""

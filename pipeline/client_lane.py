@@ -1,7 +1,6 @@
 """One conversation, as the program that opened it sees it."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from types import TracebackType
@@ -13,12 +12,13 @@ from numpy.typing import NDArray
 from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, OutputError, SessionError, VoxringError
-from pipeline.events import ClipEnded, Event, Fault, TurnEnded
+from pipeline.events import ClipEnded, Event, Fault, SoundEvent, TurnEnded
 from pipeline.floor import Floor, who_has_it
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
 from pipeline.transcript_file import TranscriptFile
 from ringbuf import Lane, MessageTooLong
+from stages.llm.wishes import Style, Wish, pack
 from stages.messages import (
     Caption,
     CaptionKind,
@@ -30,6 +30,7 @@ from stages.messages import (
 )
 from stages.outcome import Outcome
 from stages.topology import ASR, AUDIO, LLM, TTS, TURN
+from stages.turn.settings import TurnSettings
 
 CLIPS_WAIT = "too many clips are waiting to be played"
 
@@ -48,6 +49,7 @@ class ClientLane:
         edge: where this program is the edge; None where another is.
         transcript: where what was said is kept; None where it is not.
         has_device: the edge is a sound device of this machine.
+        before: numbers of the last turn and of the last answer that are not of this conversation.
     """
 
     def __init__(
@@ -68,11 +70,14 @@ class ClientLane:
         self._release = release
         self._close = close
         self._first_turn = lane.get("ended")  # a greeting may have begun already
+        self.before = (self._first_turn, lane.get("released"))
         self._ended = 0
         self._clips = 0  # ordered and not ended
         self._orders: list[bytes] | None = None  # for an edge that has died and is not back yet
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
+        self._style = Style()  # what was asked for: a stage that is started again is told anew
+        self._turn_settings = TurnSettings()
 
     @property
     def turns_begun(self) -> int:
@@ -194,14 +199,46 @@ class ClientLane:
         self._require_client("report").report(answer, samples, final=final)
 
     def instruct(self, instructions: str) -> None:
-        """Replace the system prompt; before the first turn.
+        """Replace the system prompt, behind an answer that is being written.
 
         Raises:
             AudioError: the text is too long.
             SessionError: the conversation is closed.
         """
-        message = json.dumps({"instructions": instructions}).encode()
-        self._put("settings", message, "earlier settings are still waiting")
+        self.wish(Style(instructions=instructions))
+
+    def wish(self, wish: Wish) -> None:
+        """Ask something of the language model: how it answers, or a change to what was said.
+
+        Each is carried out as soon as no answer is being written that it would change, and before
+        an answer that is asked for afterwards.
+
+        Raises:
+            AudioError: the text is too long, or wishes pile up.
+            SessionError: the conversation is closed.
+        """
+        self._put("settings", pack(wish), "earlier settings are still waiting")
+        if isinstance(wish, Style) and not wish.once:
+            self._style = self._style.model_copy(update=wish.model_dump(exclude_none=True))
+
+    def settle(self, settings: TurnSettings) -> None:
+        """Take turns in another way, from the sound on that is fed from now on (edge "client").
+
+        Raises:
+            AudioError: this pipeline's edge is not "client", or commands pile up.
+            SessionError: the conversation is closed.
+        """
+        self._require_client("settle").command(Command.SETTLE, settings.pack())
+        changes = settings.model_dump(exclude_none=True)
+        self._turn_settings = self._turn_settings.model_copy(update=changes)
+
+    def whole_words(self, answer: int, count: int) -> tuple[int, str]:
+        """The whole words among the first ids of one of the last answers.
+
+        Returns:
+            How many ids these are, and what they spell.
+        """
+        return self._captions.whole_words(answer, count)
 
     async def close(self) -> None:
         """End the conversation; safe to call twice. Whoever iterates over it comes to an end.
@@ -255,16 +292,23 @@ class ClientLane:
 
     def rung(self) -> None:
         """Take what the stages told."""
-        outcomes = self._read(TURN)  # first: what led to an outcome is then there to be read
+        turns = self._read(TURN)  # first: what led to an outcome is then there to be read
         others = [c for stage in (AUDIO, ASR, LLM, TTS) for c in self._read(stage)]
-        for event in self._captions.take([*others, *outcomes], self.lane.get("released")):
+        for caption in turns:
+            if caption.kind is CaptionKind.OUTCOME:
+                self._take(others)
+                others = []
+                self._turn_ended(caption)
+            else:
+                self._take([caption])
+        self._take(others)
+
+    def _take(self, captions: list[Caption]) -> None:
+        for event in self._captions.take(captions, self.lane.get("released")):
             if isinstance(event, ClipEnded):
                 self._tell_clip(event)
             else:
                 self.tell(event)
-        for caption in outcomes:
-            if caption.kind is CaptionKind.OUTCOME:
-                self._turn_ended(caption)
 
     def lost(self, stage: str, cause: str) -> None:
         """A stage has died: `turn` ends what was running, and the program is told."""
@@ -286,6 +330,11 @@ class ClientLane:
 
     def _end_turn(self) -> None:
         self.lane.set("faults", self.lane.get("faults") + 1)
+
+    def sounds(self, event: SoundEvent) -> None:
+        """Queue what becomes of sound, behind what the stages told before it."""
+        self.rung()
+        self.tell(event)
 
     def tell(self, event: Event | VoxringError) -> None:
         """Keep something in the transcript, then queue it for the program."""
@@ -340,7 +389,20 @@ class ClientLane:
 
     def _read(self, stage: str) -> list[Caption]:
         messages = self.lane.command(f"captions_{stage}").read()
-        return [Caption.unpack(message) for message in messages]
+        captions = [Caption.unpack(message) for message in messages]
+        if any(caption.kind is CaptionKind.REOPENED for caption in captions):
+            self._ask_again(stage)
+        return captions
+
+    def _ask_again(self, stage: str) -> None:
+        """A stage has begun anew: tell it what was asked of the one before."""
+        try:
+            if stage == LLM and self._style != Style():
+                self.wish(self._style)
+            elif stage == TURN and self._turn_settings != TurnSettings():
+                self.settle(self._turn_settings)
+        except VoxringError as error:
+            self.tell(Fault(self.lane.get("turn"), f"{stage} has lost its settings: {error}"))
 
     def _turn_ended(self, caption: Caption) -> None:
         turn, answer = caption.turn, caption.answer

@@ -1,6 +1,6 @@
 """What a conversation tells the program that opened it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,15 @@ class ReplyText:
     """What the language model has written of this answer so far; a later one replaces it.
 
     Nothing is told of an answer before it may be heard: it may be one that never is.
+
+    Attributes:
+        count: ids of the text.
     """
 
     turn: int
     answer: int
     text: str
+    count: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Sound:
         samples: int16 [n], mono.
         rate: samples per second.
         first: index of its first sample in the answer.
+        position: how many ids of the answer are voiced to their end by its last sample.
     """
 
     samples: NDArray[np.int16]
@@ -73,6 +78,7 @@ class Sound:
     turn: int = 0
     answer: int = 0
     first: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,57 @@ class SoundEnded:
 
     answer: int
     samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBegan:
+    """The user has said something: a turn has begun.
+
+    Attributes:
+        at_ms: sound that the microphone had brought before that, ms.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnClosed:
+    """The user's part of a turn is over, whatever comes of it.
+
+    Attributes:
+        at_ms: sound that the microphone had brought before the pause that ended it, ms.
+    """
+
+    turn: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReleased:
+    """An answer may be heard from now on."""
+
+    turn: int
+    answer: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded:
+    """The language model has written all of an answer.
+
+    Attributes:
+        count: its ids.
+        asked: ids of the conversation before it,
+        known: and how many of them had been computed before it was asked for.
+        limited: it was cut because it was long enough.
+    """
+
+    turn: int
+    answer: int
+    count: int
+    asked: int
+    known: int
+    limited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +220,12 @@ SoundEvent = Sound | SoundPaused | SoundResumed | SoundCut | SoundEnded
 Event = (
     SpeechStarted
     | SpeechStopped
+    | TurnBegan
+    | TurnClosed
+    | AnswerReleased
     | UserText
     | ReplyText
+    | ReplyEnded
     | SoundEvent
     | TurnEnded
     | Idle

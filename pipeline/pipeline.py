@@ -156,7 +156,7 @@ class Pipeline:
         lane.has_device = self.config.audio.stage == "device"
         self._lanes[shared.number] = lane
         if self._edge:
-            lane.edge = self._edge.attach(shared.number, lane.tell, lead_ms)
+            lane.edge = self._edge.attach(shared.number, lane.sounds, lead_ms)
         if instructions is not None:
             try:
                 lane.instruct(instructions)

@@ -24,6 +24,8 @@ class Mark(IntEnum):
     RESUME = 4  # the speaker went on after a soft end
     RELEASE = 5  # the turn is over for good
     GREET = 6  # nobody spoke: the answer is the greeting
+    ASK = 7  # nobody spoke: an answer to what was said before
+    DROP = 8  # the utterance is to be forgotten
 
 
 class AudioBlock(NamedTuple):

@@ -23,6 +23,8 @@ class Kind(IntEnum):
     FAILED = 3  # the writer could not finish; what came before is all there is
     RESUME = 4  # the speaker goes on: the words stay, the answer to them is void
     GREET = 5  # nobody spoke: the answer is the greeting
+    ASK = 6  # nobody spoke: an answer to what was said before
+    TEXT = 7  # one token id, which is told and not spoken
 
 
 class TokenRun(NamedTuple):

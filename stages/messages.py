@@ -25,6 +25,9 @@ class Command(IntEnum):
     LOCK = 5  # answers are not to be interrupted
     UNLOCK = 6
     OPEN = 7  # push to talk: no silence ends the turn, until COMMIT, MUTE or UNMUTE
+    RESPOND = 8  # answer to what was said before, though nobody has spoken
+    CLEAR = 9  # forget the utterance that has begun
+    SETTLE = 10  # how turns are taken from here on: `payload` is a `TurnSettings` as JSON
 
     def pack(self) -> bytes:
         """As a program asks it of an edge that is another program, through `orders`."""
@@ -42,20 +45,22 @@ class CommandAt:
     """A command and the place in the sound at which it applies: it overtakes nothing said before.
 
     sample: how many samples the microphone had brought since the lane was opened; below 2^63.
+    payload: what there is to say besides.
     """
 
     command: Command
     sample: int
+    payload: bytes = b""
 
     def pack(self) -> bytes:
         """As it goes through the ring."""
-        return _COMMAND.pack(self.command, self.sample)
+        return _COMMAND.pack(self.command, self.sample) + self.payload
 
     @classmethod
     def unpack(cls, message: bytes) -> Self:
         """The inverse of `pack`."""
-        command, sample = _COMMAND.unpack(message)
-        return cls(Command(command), sample)
+        command, sample = _COMMAND.unpack_from(message)
+        return cls(Command(command), sample, message[_COMMAND.size :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +208,12 @@ class CaptionKind(IntEnum):
     DEVICE = 8  # a sound device; position: it is there (1) or gone (0); payload: text
     SPEECH_STARTED = 9  # a voice is heard; position: ms of the microphone's sound
     SPEECH_STOPPED = 10  # the utterance is over; position: as before
+    BEGAN = 11  # a turn of the user; position: ms of the microphone's sound before its voice
+    CLOSED = 12  # the user's part of it is over; position: ms of sound before that
+    RELEASED = 13  # the answer may be heard
+    REPLY_ALL = 14  # the answer is `position` ids; payload: int32, ids before it, how many of them
+    # were computed before it was asked for, and whether it was cut because it was too long
+    REOPENED = 14  # this stage has begun anew: what was asked of it before is forgotten
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ class Outcome(IntEnum):
     NO_SPEECH = 4
     FAILED = 5
     TIMED_OUT = 6
+    NOTED = 7
 
     @property
     def label(self) -> str:
@@ -25,5 +26,6 @@ EXPLANATIONS = {
     Outcome.EMPTY: "the language model had nothing to say",
     Outcome.NO_SPEECH: "nothing that was heard had words in it",
     Outcome.FAILED: "a stage reported an error; what was complete before it may have been played",
+    Outcome.NOTED: "nobody asked for an answer: the words are kept",
     Outcome.TIMED_OUT: "no answer came within the time that the configuration allows",
 }

@@ -130,6 +130,8 @@ class Runner:
         """Open a session; 0, or OPEN_FAILED after telling why."""
         try:
             self.sessions[lane.number] = self.stage.open(lane)
+            if lane.is_reopened:
+                lane.caption(CaptionKind.REOPENED)
         except Exception as error:
             log.exception("lane %d could not be opened", lane.number)
             lane.caption(CaptionKind.ERROR, text=f"{self.arena.me}: {error}")

@@ -13,6 +13,7 @@ MIC_BLOCKS = 128  # 4 s
 SPEECH_BLOCKS = 2048  # 65 s
 VOICE_BLOCKS = 512  # 10 s
 COMMAND_BYTES = 16_384
+SETTINGS_BYTES = 65_536  # a client's texts
 CAPTION_BYTES = 65_536
 
 
@@ -42,7 +43,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             RingSpec("reply", RingKind.TOKEN, LLM, TTS, tokens),
             RingSpec("voice", RingKind.AUDIO, TTS, AUDIO, VOICE_BLOCKS, VOICE_BLOCK),
             RingSpec("commands", RingKind.COMMAND, AUDIO, TURN, COMMAND_BYTES),
-            RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, COMMAND_BYTES),
+            RingSpec("settings", RingKind.COMMAND, AUDIO, LLM, SETTINGS_BYTES),
             RingSpec("words", RingKind.COMMAND, ASR, TURN, COMMAND_BYTES),
             RingSpec("history", RingKind.COMMAND, LLM, LLM, history),
             RingSpec("orders", RingKind.COMMAND, CONTROL, AUDIO, COMMAND_BYTES),
@@ -58,7 +59,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             WordSpec("attended", CONTROL, (TURN,)),
             WordSpec("faults", CONTROL, (TURN,)),
             WordSpec("turn", TURN, (ASR,)),
-            WordSpec("ended", TURN),
+            WordSpec("ended", TURN, (LLM,)),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO, CONTROL)),
             WordSpec("hold", TURN, (AUDIO,)),

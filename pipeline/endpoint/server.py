@@ -169,8 +169,14 @@ class Server:
             return
         path = connection.request.path
         protocol = urlsplit(path).path
+        headers = {name.lower(): v for name, v in connection.request.headers.raw_items()}
         session = Session(
-            self.config, self.state.pipeline, connection.owner, query_of(path), self.state.observe
+            self.config,
+            self.state.pipeline,
+            connection.owner,
+            query_of(path),
+            self.state.observe,
+            headers,
         )
         peer = Peer(connection, self._handlers[protocol].WORDING, self._serve)
         self.sessions[session] = peer

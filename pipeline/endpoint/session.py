@@ -25,6 +25,7 @@ class Session:
         owner: the name of the token that it came with; "": none was needed.
         query: of the request: the last value of each key.
         observe: sees every event of the conversation before its protocol does.
+        headers: of the request, by their names in lower case.
         name: for logs and for whoever asks about them; it opens nothing.
         log: lines about this connection; texts of people only through `log.texts`.
         lane: the conversation; None before `open`.
@@ -36,6 +37,7 @@ class Session:
     owner: str = ""
     query: Mapping[str, str] = field(default_factory=dict)
     observe: Observer = lambda session, event: None
+    headers: Mapping[str, str] = field(default_factory=dict)
     name: str = field(default_factory=lambda: secrets.token_hex(6))
     lane: ClientLane | None = None
     since: float = field(default_factory=time.monotonic)

@@ -191,9 +191,15 @@ class Transcriber(Session):
                 self._recogniser.settle()
                 if not self._is_tentative:
                     self._heard.mark(Kind.RESUME, block.turn, block.answer)
-            case Mark.GREET:
+            case Mark.GREET | Mark.ASK:
                 self._open = False
-                self._heard.mark(Kind.GREET, block.turn, block.answer)
+                kind = Kind.GREET if block.mark is Mark.GREET else Kind.ASK
+                self._heard.mark(kind, block.turn, block.answer)
+            case Mark.DROP:
+                self._open = False
+                self._forget_sound()
+                if not self._is_tentative:
+                    self._heard.mark(Kind.EMPTY, block.turn, block.answer)
             case Mark.RELEASE:
                 self._open = False
                 self._forget_sound()

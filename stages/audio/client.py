@@ -98,14 +98,14 @@ class ClientSession(Session):
         if len(self._waiting) and self.due is None:
             self.due = self._fed_at + REST_NS
 
-    def command(self, command: Command) -> None:
+    def command(self, command: Command, payload: bytes = b"") -> None:
         """Ask something of `turn`, once it has heard what was fed until now.
 
         Raises:
             AudioError: it does not follow what was asked before.
         """
         self._hear(all_of_it=True)
-        message = CommandAt(command, self._written + len(self._waiting)).pack()
+        message = CommandAt(command, self._written + len(self._waiting), payload).pack()
         if not self.lane.commands.put(message):
             raise AudioError("too many commands are waiting", "Wait for what was asked before")
         if command in (Command.MUTE, Command.UNMUTE):
@@ -200,7 +200,8 @@ class ClientSession(Session):
         if pieces and pieces[0].first < due:
             self._was_late(pieces[0], due, now)
         for piece in pieces:
-            self.on_sound(Sound(piece.samples, piece.rate, piece.turn, piece.answer, piece.first))
+            where = piece.turn, piece.answer, piece.first, piece.position
+            self.on_sound(Sound(piece.samples, piece.rate, *where))
         if ahead.is_whole(gate):
             self.on_sound(SoundEnded(gate.answer, ahead.sent))
 
@@ -229,7 +230,8 @@ class ClientSession(Session):
 
     def _played(self, span: Span) -> None:
         if self._ahead is None:
-            sound = Sound(span.samples, span.rate, self._turn, span.answer, self._samples)
+            where = self._turn, span.answer, self._samples, span.position
+            sound = Sound(span.samples, span.rate, *where)
             self._samples += len(span.samples)
             self.on_sound(sound)
         self._recorder.play(span)

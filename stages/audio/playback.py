@@ -97,6 +97,7 @@ class Span:
         samples: int16 [n], a copy.
         at: monotonic ns at which the first of them sounded.
         pause_ns: silence between the answer's sample before and this one.
+        position: how many ids of the answer are voiced to their end by the last of them.
     """
 
     answer: int
@@ -104,6 +105,7 @@ class Span:
     rate: int
     at: int
     pause_ns: int = 0
+    position: int = 0
 
 
 @dataclass
@@ -206,6 +208,8 @@ class Playback:
             self._finish(gate, tick)  # its end may have come since the last step
         if old.started and not old.final:
             self._cut(now, voice, tick)
+        elif old.position and not old.final:  # it was told as text
+            tick.played = Played(old.number, old.position, final=True)
         self._answer = _Answer(gate.answer)
 
     def _cut(self, now: int, voice: VoiceSource, tick: Tick) -> None:
@@ -283,7 +287,8 @@ class Playback:
         count = min(run.due(now), left)
         if count:
             samples = np.array(block.samples[answer.offset : answer.offset + count])
-            tick.spans.append(Span(answer.number, samples, run.rate, run.clock, run.pause))
+            told = max(answer.position, block.position if count == left else 0)
+            tick.spans.append(Span(answer.number, samples, run.rate, run.clock, run.pause, told))
             if (at := answer.audible.feed(samples, run.rate, run.clock)) is not None:
                 tick.facts.append(Happened(Fact.AUDIBLE, answer.number, at))
             run.pause = 0

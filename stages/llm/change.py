@@ -6,13 +6,16 @@ from typing import Self
 
 import numpy as np
 
+from stages.llm.part import Part, Source
+
 _NONE = -1
-_NUMBERS = struct.Struct("<qqIIIII")
+_NUMBERS = struct.Struct("<qqIIIIII")
+_COLUMNS = 4  # of a part
 
 
 @dataclass(frozen=True)
 class Change:
-    """The numbers of a conversation, and its ids from the first on that differ.
+    """The numbers of a conversation, and its ids and parts from the first on that differ.
 
     Changes applied in order to an empty conversation make it again.
 
@@ -21,7 +24,8 @@ class Change:
         base, end: of the words of the turn.
         reply: where the answer begins.
         same: how many ids are as the change before left them; 0: this is all there is.
-        starts: where turns begin, those from `same` on.
+        kept: how many parts are.
+        parts: those behind them.
         ids: those from `same` on, int32.
     """
 
@@ -31,16 +35,19 @@ class Change:
     end: int
     reply: int
     same: int
-    starts: list[int]
+    kept: int
+    parts: list[Part]
     ids: list[int]
 
     @property
     def numbers(self) -> tuple[int | None, ...]:
         """What differs besides ids: two changes without ids and with equal numbers are one."""
-        return (self.turn, self.answer, self.base, self.end, self.reply, self.same + len(self.ids))
+        parts = self.kept + len(self.parts)
+        count = self.same + len(self.ids)
+        return (self.turn, self.answer, self.base, self.end, self.reply, count, parts)
 
     def pack(self) -> bytes:
-        """As bytes: 36 and 4 for each id and start."""
+        """As bytes: 40, 16 for each part and 4 for each id."""
         numbers = _NUMBERS.pack(
             _NONE if self.turn is None else self.turn,
             _NONE if self.answer is None else self.answer,
@@ -48,15 +55,18 @@ class Change:
             self.end,
             self.reply,
             self.same,
-            len(self.starts),
+            self.kept,
+            len(self.parts),
         )
-        return numbers + np.array([*self.starts, *self.ids], "<i4").tobytes()
+        parts = np.array([(p.source, p.number, p.start, p.end) for p in self.parts], "<u4")
+        return numbers + parts.tobytes() + np.array(self.ids, "<i4").tobytes()
 
     @classmethod
     def unpack(cls, data: bytes) -> Self:
         """The inverse of `pack`."""
-        turn, answer, base, end, reply, same, starts = _NUMBERS.unpack_from(data)
-        rest = np.frombuffer(data, "<i4", offset=_NUMBERS.size).tolist()
+        turn, answer, base, end, reply, same, kept, count = _NUMBERS.unpack_from(data)
+        columns = np.frombuffer(data, "<u4", count * _COLUMNS, _NUMBERS.size)
+        rows = columns.reshape(-1, _COLUMNS).tolist()
         return cls(
             None if turn == _NONE else turn,
             None if answer == _NONE else answer,
@@ -64,6 +74,7 @@ class Change:
             end,
             reply,
             same,
-            rest[:starts],
-            rest[starts:],
+            kept,
+            [Part(Source(source), *rest) for source, *rest in rows],
+            np.frombuffer(data, "<i4", offset=_NUMBERS.size + columns.nbytes).tolist(),
         )

@@ -1,7 +1,6 @@
 """One lane's conversation, kept in an engine: what was said, and of the answers what was heard."""
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from pipeline.errors import StageError
 from stages.llm.change import Change
 from stages.llm.engine import Engine
+from stages.llm.part import Key, Part, Source, is_reply
 from stages.llm.pieces import Pieces
 
 CHUNK = 64  # ids computed at once at most, so that a long prefill does not hold up other lanes
@@ -18,7 +18,8 @@ class Conversation:
     """What a lane's content is to be, and how far the engine is.
 
     Every event changes `ids`, the wanted content; `catch_up` brings the engine there, piece by
-    piece. A revision is a rollback to the position from which the words differ.
+    piece. A revision is a rollback to the position from which the words differ; so is every change
+    to what was said long ago: a part is put in, taken out or shortened, or the opening replaced.
 
     When the context is full the oldest turns leave: everything between the opening and the
     earliest turn from which on all fits in half the context. The turn that is being spoken always
@@ -35,6 +36,8 @@ class Conversation:
         turn: the user's turn that is current; none before the first.
         answer: the reply that is being or was last generated; none if this turn has no reply yet.
         answering: it is not complete.
+        pieces: the form of the conversation.
+        is_limited: the last answer ended because it was long enough, not because it was complete.
 
     Raises:
         StageError: the opening leaves no room in the context, or there is no memory.
@@ -43,18 +46,20 @@ class Conversation:
     def __init__(self, engine: Engine, lane: int, pieces: Pieces, limit: int) -> None:
         self._engine = engine
         self.lane = lane
-        self._pieces = pieces
-        self._limit = limit
+        self.pieces = pieces
+        self._limit = self._most = limit
         self.turn: int | None = None
         self.answer: int | None = None
         self.answering = False
+        self.is_limited = False
         self.ids: list[int] = []
-        self._starts: list[int] = []  # where each turn's words begin
+        self._parts: list[Part] = []  # the opening, and what was said before this turn
         self._base = self._end = 0  # of the current turn's words
         self._reply = 0  # where the answer begins
-        self._same = 0  # so many ids are as the last `change` has them
-        self._start_over(pieces.opening)
+        self._same = self._kept = 0  # so many ids and parts are as the last `change` has them
+        self._require_opening(pieces)
         engine.open(lane)
+        self._rebuild(pieces.opening, ())
 
     @property
     def behind(self) -> bool:
@@ -71,17 +76,84 @@ class Conversation:
         """The ids of the current turn's words."""
         return self.ids[self._base : self._end]
 
+    @property
+    def asked(self) -> int:
+        """How many ids stand before the answer."""
+        return self._reply
+
+    @property
+    def known(self) -> int:
+        """How many ids the engine has computed."""
+        return self._engine.length(self.lane)
+
+    def has(self, key: Key) -> bool:
+        """Whether a part is there, of what was said before the current turn."""
+        return any(part.key == key for part in self._parts)
+
     def instruct(self, pieces: Pieces) -> None:
-        """Replace the system prompt.
+        """Replace the system prompt; what was said stays.
 
         Raises:
-            StageError: the first turn has begun, or the new one leaves no room.
+            StageError: the new one leaves no room; the old one stays.
         """
-        if self.turn is not None:
-            raise StageError("the system prompt can only be set before the first turn")
-        self._start_over(pieces.opening)
-        self._engine.rollback(self.lane, 0)
-        self._pieces = pieces
+        self._require_opening(pieces)
+        self.pieces = pieces
+        self._rebuild(pieces.opening, self._said())
+
+    def insert(self, key: Key, ids: Sequence[int], after: Key | None = None) -> None:
+        """Put a part in, behind another one; behind all if that is none or not there (any more).
+
+        Args:
+            key: its source and number; the opening's own key puts it in front of all.
+
+        Raises:
+            StageError: it does not fit in the context.
+        """
+        opening = self._parts[0].end
+        self._require_room(len(ids) + len(self.pieces.ask) + 1, beside=opening)
+        said = self._said()
+        keys = [(int(Source.OPENING), 0), *(other for other, _ in said)]
+        place = keys.index(after) if after in keys else len(said)
+        self._rebuild(self.ids[:opening], [*said[:place], (key, ids), *said[place:]])
+
+    def remove(self, key: Key) -> None:
+        """Take a part out; nothing if it is not there."""
+        said = [(other, ids) for other, ids in self._said() if other != key]
+        self._rebuild(self.ids[: self._parts[0].end], said)
+
+    def truncate(self, key: Key, count: int) -> None:
+        """Only the first `count` ids of a part were heard; nothing if it is not there or shorter.
+
+        As with an answer that was interrupted, the conversation knows that there was more.
+        """
+        said, cut = self._said(), list(self.pieces.cut)
+        for n, (other, ids) in enumerate(said):
+            whole = len(ids) - (len(cut) if cut and list(ids[-len(cut) :]) == cut else 0)
+            if other == key and count < whole:
+                said[n : n + 1] = [(key, [*ids[:count], *cut])] if count else []
+                self._rebuild(self.ids[: self._parts[0].end], said)
+                return
+
+    def settle(self, heard: int, *, cut: bool = False) -> None:
+        """The current turn is over: its words stay, and of its answer what was heard.
+
+        Args:
+            heard: how many ids of the answer were heard.
+            cut: there was more to say, which the conversation is to know.
+        """
+        turn = self.turn or 0
+        if self.words:
+            self._parts.append(Part(Source.WORDS, turn, self._base, self._end))
+        if self.answer is not None and heard:
+            self._cut(self._reply + heard)
+            self.ids += self.pieces.cut if cut else ()
+            reply = Part(Source.REPLY, self.answer, self._reply, len(self.ids))
+            self._parts.append(reply)
+        else:
+            self._cut(self._end)
+        self.turn = None
+        self._drop_answer()
+        self._base = self._end = self._reply = len(self.ids)
 
     def begin(self, turn: int, heard: int, *, cut: bool = False) -> None:
         """The user's next turn begins; the last answer is cut to what was heard of it.
@@ -92,19 +164,17 @@ class Conversation:
                 make one message.
             cut: there was more to say, which the conversation is to know.
         """
-        if self.answer is not None and heard:
-            mark = self._pieces.cut if cut else ()
-            self._go_on(self._reply + heard, (*mark, *self._pieces.next))
-        elif self.words:
-            self._go_on(self._end, self._pieces.join)
-        else:
-            self._cut(self._end)  # a greeting that nobody heard
+        self.settle(heard, cut=cut)
         self.turn = turn
-        self._drop_answer()
-        self._base = self._end = len(self.ids)
+        last = self._parts[-1].end
+        between = list(self._between(self._parts))
+        if self.ids[last:] != between:
+            self._cut(last)
+            self.ids += between
+        self._base = self._end = self._reply = len(self.ids)
         # Room for a common utterance too: what leaves now costs nobody's waiting time.
         spare = self._engine.context // 8
-        self._make_room(spare + len(self._pieces.ask) + self._room_for_reply)
+        self._make_room(spare + len(self.pieces.ask) + self._room_for_reply)
 
     def hear(self, ids: NDArray[np.int32], position: int, *, at_once: bool = True) -> None:
         """Words of the current turn; what was there from `position` on is void, an answer too.
@@ -119,8 +189,8 @@ class Conversation:
                 fit in the context.
         """
         self.shorten(position)
-        self._make_room(len(ids) + len(self._pieces.ask) + 1)
-        self._require_room(len(ids) + len(self._pieces.ask) + 1)
+        self._make_room(len(ids) + len(self.pieces.ask) + 1)
+        self._require_room(len(ids) + len(self.pieces.ask) + 1)
         if at_once and not self.behind and len(ids) <= CHUNK:
             self._engine.extend(self.lane, ids, len(self.ids))
         self.ids += ids.tolist()
@@ -138,21 +208,30 @@ class Conversation:
         self._end = self._base + count
         self._cut(self._end)
 
-    def ask(self, answer: int) -> None:
-        """The words are complete: begin this answer, which replaces an earlier one to them."""
+    def ask(self, answer: int, limit: int | None = None) -> None:
+        """The words are complete: begin this answer, which replaces an earlier one to them.
+
+        Args:
+            limit: ids after which it is cut; 0: as many as fit; none: the conversation's own.
+        """
+        self._most = self._limit if limit is None else limit or self._engine.context
         self._drop_answer()
         self._cut(self._end)
-        self._make_room(len(self._pieces.ask) + self._room_for_reply)
-        self.ids += self._pieces.ask
+        last = self._parts[-1]
+        if not self.words and not last.is_reply:  # nothing was added to the message before
+            self._base = self._end = last.end
+            self._cut(last.end)
+        self._make_room(len(self.pieces.ask) + self._room_for_reply)
+        self.ids += self.pieces.ask
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
 
     def greet(self, answer: int) -> tuple[int, ...]:
         """Answer to nothing at all with the greeting; give its ids."""
         self.ask(answer)
-        self.ids += self._pieces.greeting
+        self.ids += self.pieces.greeting
         self.answering = False
-        return self._pieces.greeting
+        return self.pieces.greeting
 
     def resume(self) -> None:
         """The user goes on: the words stay, the answer goes."""
@@ -188,13 +267,14 @@ class Conversation:
 
     def accept(self, id: int) -> int | None:
         """Take the id that the engine chose for this lane; none if it ends the answer."""
-        if id in self._pieces.stops:
+        if id in self.pieces.stops:
             self._engine.rollback(self.lane, len(self.ids))
-            self.answering = False
+            self.answering = self.is_limited = False
             return None
         self.ids.append(id)
-        room = min(self._reply + self._limit, self._engine.context)
+        room = min(self._reply + self._most, self._engine.context)
         self.answering = len(self.ids) < room
+        self.is_limited = not self.answering
         return id
 
     def change(self, *, whole: bool = False) -> Change:
@@ -204,6 +284,7 @@ class Conversation:
             whole: all there is, whatever was told before.
         """
         same, self._same = 0 if whole else self._same, len(self.ids)
+        kept, self._kept = 0 if whole else self._kept, len(self._parts)
         return Change(
             self.turn,
             self.answer,
@@ -211,7 +292,8 @@ class Conversation:
             self._end,
             self._reply,
             same,
-            self._starts[bisect_left(self._starts, same) :],
+            kept,
+            self._parts[kept:],
             self.ids[same:],
         )
 
@@ -226,9 +308,9 @@ class Conversation:
         for new in changes:
             self.turn, self.answer = new.turn, new.answer
             self._base, self._end, self._reply = new.base, new.end, new.reply
-            self._starts[bisect_left(self._starts, new.same) :] = new.starts
+            self._parts[new.kept :] = new.parts
             self.ids[new.same :] = new.ids
-        self._same = 0
+        self._same = self._kept = 0
         self.halt()
         if not self.reply:
             self.dismiss()
@@ -237,29 +319,68 @@ class Conversation:
         """Forget everything."""
         self._engine.close(self.lane)
 
-    def _start_over(self, opening: tuple[int, ...]) -> None:
-        needed = len(opening) + len(self._pieces.ask) + 2
-        if needed > self._engine.context:
+    def _said(self) -> list[tuple[Key, Sequence[int]]]:
+        """Everything before the current turn."""
+        return [(part.key, self.ids[part.start : part.end]) for part in self._parts[1:]]
+
+    def _rebuild(self, opening: Sequence[int], said: Iterable[tuple[Key, Sequence[int]]]) -> None:
+        """Write the conversation anew; what the engine has of it stays, as far as it is the same.
+
+        Args:
+            opening: what stands before everything.
+            said: before the current turn, which stays as it is.
+        """
+        words, reply = self.words, self.reply
+        ids, parts = list(opening), [Part(Source.OPENING, 0, 0, len(opening))]
+        for (source, number), content in said:
+            ids += self._between(parts, is_reply(source))
+            parts.append(Part(Source(source), number, len(ids), len(ids) + len(content)))
+            ids += content
+        if self.turn is not None and (words or self.answer is None or parts[-1].is_reply):
+            ids += self._between(parts)
+        base = len(ids)
+        ids += words
+        end = len(ids)
+        if self.answer is not None:
+            ids += self.pieces.ask
+        start = len(ids)
+        ids += reply
+        same = first_difference(self.ids, ids)
+        self._cut(same)
+        self.ids += ids[same:]
+        self._parts, self._base, self._end, self._reply = parts, base, end, start
+        self._same = self._kept = 0
+        self._make_room(len(self.pieces.ask) + 1)
+
+    def _between(self, parts: Sequence[Part], reply: bool = False) -> tuple[int, ...]:
+        """What the template writes behind the last part, before the next one.
+
+        Args:
+            reply: the next one is the assistant's.
+        """
+        last = parts[-1]
+        if last.is_reply:  # two replies have an empty message of the user between them
+            return (*self.pieces.next, *self.pieces.ask) if reply else self.pieces.next
+        if reply:
+            return self.pieces.ask
+        return () if last.source is Source.OPENING else self.pieces.join
+
+    def _require_opening(self, pieces: Pieces) -> None:
+        count, context = len(pieces.opening), self._engine.context
+        if count + len(pieces.ask) + 2 > context:
             raise StageError(
-                f"the system prompt takes {len(opening)} ids of a context of "
-                f"{self._engine.context}, which leaves no room for a turn",
+                f"the system prompt takes {count} ids of a context of {context}, which leaves no "
+                "room for a turn",
                 "Shorten llm.system or raise llm.context",
             )
-        self.ids = list(opening)
-        self._same = 0
-        self._starts = [len(opening)]
-        self._base = self._end = self._reply = len(opening)
-
-    def _go_on(self, position: int, piece: tuple[int, ...]) -> None:
-        """Keep what was said up to a position, and begin the next words behind a piece."""
-        self._cut(position)
-        self.ids += piece
-        self._starts.append(len(self.ids))
 
     def _cut(self, position: int) -> None:
         """Nothing from here on was ever said."""
         del self.ids[position:]
         self._same = min(self._same, position)
+        while self._parts and self._parts[-1].end > position:
+            self._parts.pop()
+        self._kept = min(self._kept, len(self._parts))
         if self._engine.length(self.lane) > position:
             self._engine.rollback(self.lane, position)
 
@@ -270,30 +391,42 @@ class Conversation:
     @property
     def _room_for_reply(self) -> int:
         """Ids to keep free for it; a limit beyond all reason must not cost what was said."""
-        return min(self._limit, self._engine.context // 4)
+        return min(self._most, self._engine.context // 4)
 
     def _make_room(self, count: int) -> None:
         """Let the oldest turns leave if so many ids more do not fit."""
         if len(self.ids) + count <= self._engine.context:
             return
-        opening = self._starts[0]
-        most = min(self._engine.context // 2, self._engine.context - count)
-        fits = (s for s in self._starts if opening + len(self.ids) - s <= most)
-        start = next(fits, self._starts[-1])
+        opening, most = self._parts[0].end, self._engine.context - count
+        starts = [part.start for part in self._parts[1:] if not part.is_reply]
+        left = [(s, opening + len(self.ids) - s) for s in starts if s <= self._base]
+        half = (s for s, size in left if size <= min(most, self._engine.context // 2))
+        fits = (s for s, size in left if size <= most and self.turn is None)
+        start = next(half, next(fits, self._base))
         shift = start - opening
         if not shift:
             return
         del self.ids[opening:start]
         self._same = min(self._same, opening)
-        self._starts = [s - shift for s in self._starts if s >= start]
+        self._kept = min(self._kept, 1)
+        stay = [part.moved(-shift) for part in self._parts[1:] if part.start >= start]
+        self._parts[1:] = stay
         self._base, self._end = self._base - shift, self._end - shift
+        self._reply -= shift
         if self._engine.length(self.lane) > opening:
             self._engine.rollback(self.lane, opening)
 
-    def _require_room(self, count: int) -> None:
-        if len(self.ids) + count > self._engine.context:
+    def _require_room(self, count: int, beside: int | None = None) -> None:
+        """Refuse so many ids more beside what is there, or beside so many."""
+        if (len(self.ids) if beside is None else beside) + count > self._engine.context:
             raise StageError(
                 f"an utterance of {self._end - self._base + count} ids or more does not fit in a "
                 f"context of {self._engine.context}",
                 "Raise llm.context, or lower turn.max_turn_s",
             )
+
+
+def first_difference(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many ids two sequences begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -56,4 +56,5 @@ class OnnxLlm(Stage):
         conversation = Conversation(
             self.engine, lane.number, pieces(config.system), config.max_new_tokens
         )
-        return LlmSession(lane, conversation, pieces, self.vocabulary.is_silent, self.host.now)
+        words, silent = self.template.words, self.vocabulary.is_silent
+        return LlmSession(lane, conversation, pieces, words, silent, self.host.now)

@@ -23,12 +23,21 @@ class Reply:
         turn: the turn that it answers.
         answer: its number.
         now: the clock, monotonic ns.
+        kind: ID if it is spoken, TEXT if it is only told.
     """
 
-    def __init__(self, lane: Lane, turn: int, answer: int, now: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        turn: int,
+        answer: int,
+        now: Callable[[], int],
+        kind: Kind = Kind.ID,
+    ) -> None:
         self.turn = turn
         self.answer = answer
         self.count = 0
+        self._kind = kind
         self._lane = lane
         self._now = now
         self._waiting: deque[tuple[int, int, Kind]] = deque()  # id, position, kind
@@ -36,7 +45,7 @@ class Reply:
 
     def put(self, id: int) -> None:
         """Publish the next id."""
-        self._waiting.append((id, self.count, Kind.ID))
+        self._waiting.append((id, self.count, self._kind))
         self.flush()
         if self.count == 0:
             self._emit(Event.FIRST_ID, 0)
@@ -49,9 +58,22 @@ class Reply:
         )
         self.count += 1
 
-    def close(self, kind: Kind) -> None:
-        """Publish how it ended: END, EMPTY or FAILED."""
+    def close(self, kind: Kind, *, asked: int = 0, known: int = 0, limited: bool = False) -> None:
+        """Publish how it ended: END, EMPTY or FAILED.
+
+        Args:
+            asked: ids that stand before the answer,
+            known: and how many of them were computed before it was asked for.
+            limited: it was long enough, and not complete.
+        """
         self.closed = True
+        self._lane.caption(
+            CaptionKind.REPLY_ALL,
+            turn=self.turn,
+            answer=self.answer,
+            position=self.count,
+            ids=np.array([asked, known, limited], np.int32),
+        )
         self._waiting.append((0, self.count, kind))
         self.flush()
         self._lane.reply_end = End(self.answer, self.count, _STATUS[kind])

@@ -58,7 +58,9 @@ class ScriptedLlm(Stage):
             self.engine, lane.number, self._pieces(config.system), config.max_new_tokens
         )
         silent = self.vocabulary.is_silent
-        return LlmSession(lane, conversation, self._pieces, silent, self.host.now, self.pace)
+        return LlmSession(
+            lane, conversation, self._pieces, self._encode, silent, self.host.now, self.pace
+        )
 
     def _pieces(self, instructions: str) -> Pieces:
         config = self.host.config

@@ -1,6 +1,6 @@
 """One conversation inside `llm`: ids of the user's words in, ids of the answer out."""
 
-import json
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +14,7 @@ from stages.llm.journal import Journal
 from stages.llm.pieces import Pieces
 from stages.llm.reply import Reply
 from stages.llm.schedule import Need
+from stages.llm.wishes import Edit, Insert, Style, carry_out, unpack
 from stages.messages import CaptionKind
 from stages.stage import Session
 
@@ -38,6 +39,7 @@ class LlmSession(Session):
         lane: the lane.
         conversation: of this lane, at its opening.
         pieces: the form of a conversation under given instructions.
+        encode: ids of what a client wrote, in which special tokens are not.
         silent: whether ids of a reply are nothing to say.
         now: the clock, monotonic ns.
         pace: of a scripted model.
@@ -48,6 +50,7 @@ class LlmSession(Session):
         lane: Lane,
         conversation: Conversation,
         pieces: Callable[[str], Pieces],
+        encode: Callable[[str], Sequence[int]],
         silent: Callable[[Sequence[int]], bool],
         now: Callable[[], int],
         pace: Pace | None = None,
@@ -56,6 +59,7 @@ class LlmSession(Session):
         self.conversation = conversation
         self.now = now
         self._pieces = pieces
+        self._encode = encode
         self._silent = silent
         self._pace = pace or Pace()
         self._last_turn = lane.turn  # it and older ones are an earlier conversation's
@@ -67,6 +71,12 @@ class LlmSession(Session):
         self._waiting_since: int | None = None
         self._heard = 0  # ids of the last answer that were heard
         self._halted = False  # it was stopped before it was complete
+        self._wishes: deque[Style | Edit] = deque()  # that wait until they can be carried out
+        self._style = Style(voice=True)
+        self._once: Style | None = None  # for the next answer that is asked for
+        self._is_dressed = False  # the conversation stands under the instructions of one answer
+        self._own = conversation.pieces  # under the instructions of the conversation
+        self._known = 0  # ids computed when the answer was asked for
         self._journal = Journal(lane.history)
         if lane.is_reopened and (changes := self._journal.read()):
             conversation.restore(changes)
@@ -92,12 +102,16 @@ class LlmSession(Session):
             at_once: words are computed here, if nothing is behind; else `need` tells of them.
         """
         self.due = None
-        self._configure()
+        ended = self.lane.ended  # first: what was said until then is on the ring
+        for message in self.lane.settings.read():
+            self._wish(message)
         self._remember()
         self._drop_stale()
         if self._reply:
             self._reply.flush()
         self._listen(at_once=at_once)
+        if self._wishes or self._is_dressed:
+            self._change(ended)
 
     @property
     def need(self) -> Need | None:
@@ -134,17 +148,82 @@ class LlmSession(Session):
         """Forget the conversation."""
         self.conversation.close()
 
-    def _configure(self) -> None:
-        """Follow the client's settings."""
-        for message in self.lane.settings.read():
-            try:
-                settings = json.loads(message)
-                self.conversation.instruct(self._pieces(str(settings["instructions"])))
-            except (ValueError, KeyError, TypeError):
-                text = f"llm: settings must be JSON with 'instructions', got {message[:80]!r}"
-                self.lane.caption(CaptionKind.ERROR, text=text)
-            except VoxringError as error:
-                self.lane.caption(CaptionKind.ERROR, text=f"llm: {error}")
+    def _wish(self, message: bytes) -> None:
+        """Take what the client asks for."""
+        try:
+            wish = unpack(message)
+        except ValueError as error:
+            self._tell(f"settings cannot be read: {message[:80]!r} ({str(error).splitlines()[0]})")
+            return
+        match wish:
+            case Style(once=True):
+                self._once = wish
+            case Style():
+                new = wish.model_dump(include={"voice", "most"}, exclude_none=True)
+                self._style = self._style.model_copy(update=new)
+                if wish.instructions is not None:
+                    self._wishes.append(wish)
+            case _:
+                self._wishes.append(wish)
+
+    def _tell(self, text: str) -> None:
+        self.lane.caption(CaptionKind.ERROR, text=f"llm: {text}")
+
+    def _change(self, ended: int) -> None:
+        """Carry out what waits, as far as nothing that is said or generated is in its way.
+
+        Args:
+            ended: the last turn that is over.
+        """
+        conversation = self.conversation
+        turn = conversation.turn
+        if turn is not None and not is_newer(turn, ended) and not conversation.answering:
+            if not self._settled():
+                return
+            self._settle()
+        while self._wishes and self._is_possible(self._wishes[0], ended):
+            self._carry_out(self._wishes.popleft())
+        if self._is_dressed and conversation.turn is None:
+            self._undress()
+        if conversation.behind:
+            self.due = 0
+
+    def _is_possible(self, wish: Style | Edit, ended: int) -> bool:
+        """Whether a wish can be carried out: neither too early nor in the middle of an answer."""
+        conversation = self.conversation
+        if isinstance(wish, Insert) and wish.after is None:
+            behind = ended if wish.behind is None else wish.behind
+            is_early = is_newer(behind, self._last_turn) and is_newer(behind, ended)
+            return conversation.turn is None and not is_early
+        if conversation.turn is None:
+            return True
+        is_past = isinstance(wish, Style) or conversation.has((wish.source, wish.number))
+        return conversation.answer is None and (is_past or isinstance(wish, Insert))
+
+    def _carry_out(self, wish: Style | Edit) -> None:
+        """One wish; an error in it is told, and costs nothing else."""
+        try:
+            if isinstance(wish, Style):
+                pieces = self._pieces(wish.instructions or "")
+                self.conversation.instruct(pieces)
+                self._own, self._is_dressed = pieces, False
+            else:
+                carry_out(wish, self.conversation, self._encode)
+        except VoxringError as error:
+            self._tell(str(error))
+
+    def _dress(self, instructions: str) -> None:
+        """Give one answer instructions of its own."""
+        try:
+            self.conversation.instruct(self._pieces(instructions))
+            self._is_dressed = True
+        except VoxringError as error:
+            self._tell(str(error))
+
+    def _undress(self) -> None:
+        """Back to the conversation's own instructions."""
+        self._is_dressed = False
+        self.conversation.instruct(self._own)
 
     def _remember(self) -> None:
         """Keep what is said of our last answer: a later word is on one that we may not know."""
@@ -183,7 +262,8 @@ class LlmSession(Session):
 
     def _begins(self, run: TokenRun) -> bool:
         """Whether these are the first words of a new turn."""
-        return run.kind in (Kind.ID, Kind.GREET) and is_newer(run.turn, self._last_turn)
+        begins = (Kind.ID, Kind.GREET, Kind.ASK)
+        return run.kind in begins and is_newer(run.turn, self._last_turn)
 
     def _settled(self) -> bool:
         """Whether it is known how much of the last answer was heard."""
@@ -215,6 +295,8 @@ class LlmSession(Session):
                 self._answer(run)
             case Kind.GREET:
                 self._greet(run)
+            case Kind.ASK:
+                self._respond(run)
             case Kind.RESUME:
                 self.conversation.resume()
             case Kind.EMPTY | Kind.FAILED:
@@ -223,11 +305,26 @@ class LlmSession(Session):
     def _begin(self, turn: int) -> None:
         self._last_turn = turn
         self._broken = False
+        self._settle()
+        while self._wishes and not self._is_behind(self._wishes[0], turn):
+            self._carry_out(self._wishes.popleft())
+        if self._is_dressed:
+            self._undress()
+        self.conversation.begin(turn, 0)
+
+    def _is_behind(self, wish: Style | Edit, turn: int) -> bool:
+        """Whether a message stands behind the words of a turn."""
+        if not isinstance(wish, Insert) or wish.after is not None or wish.behind is None:
+            return False
+        return not is_newer(turn, wish.behind)
+
+    def _settle(self) -> None:
+        """The last turn is over; what was heard of its answer stays."""
         self._reply = None
         unheard = self.conversation.reply[self._heard :]
         cut = self._halted or not self._silent(unheard)
         self._halted = False
-        self.conversation.begin(turn, self._heard, cut=cut)
+        self.conversation.settle(self._heard, cut=cut)
 
     def _answer_nothing(self, run: TokenRun) -> None:
         """A turn without words asks for an answer; one of an earlier conversation gets none."""
@@ -236,18 +333,43 @@ class LlmSession(Session):
 
     def _answer(self, run: TokenRun) -> None:
         """The words are complete: begin to answer, unless that is stale already."""
-        if is_newer(self.lane.answer, run.answer):
-            return
         if self._broken:
             self._refuse(run, Kind.FAILED)
             return
-        self._reply = Reply(self.lane, run.turn, run.answer, self.now)
-        self._prompted = False
+        words = self.conversation.words
+        if is_newer(self.lane.answer, run.answer):
+            if run.position < len(words):
+                self.conversation.shorten(run.position)
+            return
+        self._open(run, self._style)
         self.conversation.shorten(run.position)
         if self.conversation.words:
-            self.conversation.ask(run.answer)
+            self._ask(run, self._style)
         else:
-            self._reply.close(Kind.EMPTY)
+            self._refuse(run, Kind.EMPTY)
+
+    def _respond(self, run: TokenRun) -> None:
+        """Answer to what was said before, in the style that was asked for."""
+        style, self._once = self._once or Style(), None
+        if is_newer(self.lane.answer, run.answer):
+            return
+        self._open(run, style)
+        if style.instructions is not None:
+            self._dress(style.instructions)
+        self._ask(run, style)
+
+    def _open(self, run: TokenRun, style: Style) -> None:
+        """Make room for an answer."""
+        voice = self._style.voice if style.voice is None else style.voice
+        kind = Kind.ID if voice else Kind.TEXT
+        self._reply = Reply(self.lane, run.turn, run.answer, self.now, kind)
+        self._prompted = False
+
+    def _ask(self, run: TokenRun, style: Style) -> None:
+        """Begin an answer."""
+        self._known = self.conversation.known
+        most = self._style.most if style.most is None else style.most
+        self.conversation.ask(run.answer, most)
 
     def _greet(self, run: TokenRun) -> None:
         """Say what is said before anybody has spoken."""
@@ -288,4 +410,9 @@ class LlmSession(Session):
         if conversation.answering:
             self.due = self._next_id if self._pace.next_ns else 0
         else:
-            reply.close(Kind.EMPTY if self._silent(conversation.reply) else Kind.END)
+            reply.close(
+                Kind.EMPTY if self._silent(conversation.reply) else Kind.END,
+                asked=conversation.asked,
+                known=min(self._known, conversation.asked),
+                limited=conversation.is_limited,
+            )

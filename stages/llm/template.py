@@ -71,11 +71,18 @@ class ChatTemplate:
             opening=tuple(self._opening(instructions)),
             ask=tuple(self._ids(self._ask)),
             next=tuple(self._ids(self._next)),
-            join=tuple(self._words("\n")),
+            join=tuple(self.words("\n")),
             stops=self._stops(),
-            cut=tuple(self._words(cut)),
-            greeting=tuple(self._words(greeting)),
+            cut=tuple(self.words(cut)),
+            greeting=tuple(self.words(greeting)),
         )
+
+    def words(self, text: str) -> list[int]:
+        """Ids of what somebody wrote, in which special tokens are not."""
+        ids: list[int] = self._tokenizer.encode(
+            text, add_special_tokens=False, split_special_tokens=True
+        )
+        return ids
 
     def _opening(self, instructions: str) -> list[int]:
         """Ids before the user's first words; what the instructions spell stays text."""
@@ -84,10 +91,10 @@ class ChatTemplate:
         if not instructions:
             return self._ids(text)
         before, _, after = text.partition(_SYSTEM)
-        parts = [*self._ids(before), *self._words(instructions), *self._ids(after)]
+        parts = [*self._ids(before), *self.words(instructions), *self._ids(after)]
         # At the seams a tokenizer may join what we have cut; without look-alikes of special
         # tokens in the instructions, the whole is as safe and exact.
-        harmless = self._ids(instructions) == self._words(instructions)
+        harmless = self._ids(instructions) == self.words(instructions)
         return self._ids(before + instructions + after) if harmless else parts
 
     def _cut(self) -> tuple[str, str]:
@@ -108,7 +115,7 @@ class ChatTemplate:
         """The pieces must add up to what the template makes of a whole conversation."""
         system, *spoken = _EXAMPLE
         pieces = self.pieces(system)
-        first, reply, second = map(self._words, spoken)
+        first, reply, second = map(self.words, spoken)
         ours = [*pieces.opening, *first, *pieces.ask, *reply, *pieces.next, *second, *pieces.ask]
         if ours != self._ids(self._render(self._messages(system, spoken))):
             raise self._unusable("its pieces, one by one, give other ids than the whole")
@@ -153,13 +160,6 @@ class ChatTemplate:
     def _ids(self, text: str) -> list[int]:
         """Ids of a template's text, in which special tokens are meant."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        return ids
-
-    def _words(self, text: str) -> list[int]:
-        """Ids of what somebody wrote, in which special tokens are not."""
-        ids: list[int] = self._tokenizer.encode(
-            text, add_special_tokens=False, split_special_tokens=True
-        )
         return ids
 
     def _unusable(self, reason: str) -> ModelError:

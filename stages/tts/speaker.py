@@ -11,6 +11,7 @@ from stages.event import Event
 from stages.lane import Lane, is_newer
 from stages.messages import End, Status
 from stages.stage import Session
+from stages.tts.told import ToldUtterance
 from stages.tts.utterance import Sound, Utterance
 
 READ_LIMIT = 256  # slots a step, so that a long reply does not hold up the other lanes
@@ -126,7 +127,9 @@ class Speaker(Session):
     def _take(self, run: TokenRun) -> None:
         answer = self._answer
         answer.turn = run.turn
-        if run.kind is Kind.ID:
+        if run.kind is Kind.TEXT and not isinstance(answer.utterance, ToldUtterance):
+            answer.utterance = ToldUtterance()
+        if run.kind in (Kind.ID, Kind.TEXT):
             for position, id in enumerate(run.ids.tolist(), run.position):
                 answer.utterance.feed(id, position)
         elif run.kind in _STATUS:
@@ -136,9 +139,11 @@ class Speaker(Session):
     def _put_pending(self) -> bool:
         """Put the pending sound, as much as there is room for; whether all of it is put."""
         sound = self._pending
+        rate = self._answer.utterance.rate
+        size = min(self.lane.voice.block, round(BLOCK_S * rate))
+        if sound and not len(sound.samples) and not self._put_block(sound, sound.samples, rate):
+            return False
         while sound and self._put < len(sound.samples):
-            rate = self._answer.utterance.rate
-            size = min(self.lane.voice.block, round(BLOCK_S * rate))
             if not self._put_block(sound, sound.samples[self._put : self._put + size], rate):
                 return False
         if sound:
@@ -158,7 +163,8 @@ class Speaker(Session):
         answer = self._answer
         end = self._put + len(block)
         # Ids are taken to be spread evenly over their stretch; rounded down to what was heard.
-        voiced = answer.voiced + (sound.position - answer.voiced) * end // len(sound.samples)
+        share = (end, len(sound.samples)) if len(sound.samples) else (1, 1)
+        voiced = answer.voiced + (sound.position - answer.voiced) * share[0] // share[1]
         if not self.lane.voice.put(
             block,
             first=answer.samples,
@@ -168,7 +174,7 @@ class Speaker(Session):
             position=voiced + 1,
         ):
             return False
-        if not answer.blocks:
+        if not answer.samples and len(block):
             self._emit(Event.FIRST_SOUND, 0)
         self._put = end
         answer.samples += len(block)
@@ -184,7 +190,7 @@ class Speaker(Session):
         answer.status = status
         if status is Status.OK and not answer.blocks:
             status = Status.EMPTY
-        if answer.blocks:
+        if answer.samples:
             self._emit(Event.LAST_SOUND, answer.blocks)
         self.lane.voice_end = End(answer.number, answer.blocks, status)
 

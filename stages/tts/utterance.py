@@ -12,7 +12,7 @@ class Sound:
     """The next stretch of an answer's sound.
 
     Attributes:
-        samples: int16 [n], n at least 1.
+        samples: int16 [n]; n is 0 where ids are told and not spoken.
         position: of the last reply id that is voiced to its end by the end of the stretch.
     """
 

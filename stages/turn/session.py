@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from pipeline.config import TurnConfig
 from pipeline.errors import AudioError
@@ -17,7 +18,9 @@ from stages.lane import Lane
 from stages.messages import CaptionKind, Command, CommandAt, Words
 from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
+from stages.turn import turns as taking
 from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
+from stages.turn.settings import TurnSettings
 from stages.turn.speculation import Speculation
 from stages.turn.speech import Speech
 from stages.turn.turns import BargeIn, Ending, Manners, State, Turns
@@ -27,6 +30,11 @@ MARK_EVENTS = {
     Mark.SOFT_END: Event.SOFT_END,
     Mark.RESUME: Event.RESUME,
     Mark.RELEASE: Event.RELEASE,
+}
+PHASE_CAPTIONS = {
+    taking.Phase.BEGAN: CaptionKind.BEGAN,
+    taking.Phase.CLOSED: CaptionKind.CLOSED,
+    taking.Phase.RELEASED: CaptionKind.RELEASED,
 }
 Window = NDArray[np.int16]
 Steps = Generator[Window, float, None]
@@ -71,35 +79,23 @@ class TurnSession(Session):
         self.config = config
         self.now = now
         self.detector = detector
-        self.endpointer = Endpointer(
-            Rules(
-                config.threshold,
-                config.min_speech_ms,
-                config.soft_end_ms,
-                config.release_ms,
-                int(config.max_turn_s * 1000),
-                config.early_release_ms,
-                config.late_release_ms,
-            )
-        )
-        manners = Manners(
-            int(config.answer_timeout_s * 1e9), BargeIn(config.barge_in), config.hold_ms * 1_000_000
-        )
-        self.turns = Turns(lane.turn, lane.answer, lane.released, manners)
+        self.endpointer = Endpointer(rules(config))
+        self.turns = Turns(lane.turn, lane.answer, lane.released, manners(config))
         self._judge = judge
         self._speculation = speculation
         self._judged_at = -(-config.end_after_ms // WINDOW_MS)
         self._opinion: Future[float] | None = None
         self._probability: float | None = None  # that the words before this pause are complete
         self._asks = False  # they are a question
-        onset_windows = -(-config.min_speech_ms // WINDOW_MS)
         self._speech = Speech(lane.speech)
-        self._recent: deque[Window] = deque(maxlen=onset_windows + config.pre_roll_ms // WINDOW_MS)
+        self._recent: deque[Window] = deque(maxlen=pre_roll_windows(config))
         self._said: deque[Window] = deque(maxlen=JUDGED_MS // WINDOW_MS)  # of this utterance
         self._pending = np.empty(0, np.int16)  # less than a window
         self._heard = 0  # index of the sample behind the last one of the microphone
         self._commands: deque[CommandAt] = deque()  # for sound that has not come yet
         self._muted = False
+        self._manual = False  # all sound is the utterance, until it is committed
+        self._onset = 0  # index of the first sample of the utterance's voice
         self._deaf_until = 0  # monotonic ns
         self._last_sound = self._last_speech = now()
         self._is_idle = False
@@ -115,11 +111,19 @@ class TurnSession(Session):
     def _greet(self) -> None:
         """Let the answer speak first, unless somebody was quicker."""
         self._greets = False
-        if self.turns.state is not State.LISTENING:
-            return
-        self.turns.greet(self.now())
+        if self.turns.state is State.LISTENING:
+            self._speak(Mark.GREET)
+
+    def _speak(self, mark: Mark) -> None:
+        """Let the answer speak next, though nobody has spoken."""
+        self.turns.speak(self.now())
         self._publish()
-        self._put(np.empty(0, np.int16), self.turns.utterance, Mark.GREET)
+        self._put(np.empty(0, np.int16), self.turns.utterance, mark)
+
+    def _respond(self) -> None:
+        """An answer was asked for: it comes once nobody speaks."""
+        if self.turns.wanted and self.turns.state is State.LISTENING:
+            self._speak(Mark.ASK)
 
     def step(self) -> None:
         """Hear, then tell everyone who speaks."""
@@ -147,6 +151,7 @@ class TurnSession(Session):
         self._watch_the_clock()
         self._follow_playback()  # what has just been released may be given up already
         self._publish()
+        self._respond()
 
     def fail(self, error: Exception) -> None:
         """The turn is lost with its answer; another one begins after a pause."""
@@ -192,22 +197,60 @@ class TurnSession(Session):
     def _obey(self) -> None:
         """Do what applies to the sound from here on."""
         while self._commands and self._commands[0].sample <= self._heard:
-            self._command(self._commands.popleft().command)
+            self._command(self._commands.popleft())
 
-    def _command(self, command: Command) -> None:
-        match command:
+    def _command(self, order: CommandAt) -> None:
+        match order.command:
             case Command.COMMIT:
                 self.endpointer.is_held_open = False
-                self._end()
+                self._end(sound_stopped=self._manual)
             case Command.OPEN:
                 self.endpointer.is_held_open = True
             case Command.CANCEL:
                 self.turns.cancel(self.now())
             case Command.MUTE | Command.UNMUTE:
-                self._muted = command is Command.MUTE
+                self._muted = order.command is Command.MUTE
                 self.endpointer.is_held_open = False
             case Command.LOCK | Command.UNLOCK:
-                self.turns.locked = command is Command.LOCK
+                self.turns.locked = order.command is Command.LOCK
+            case Command.RESPOND:
+                self.turns.want()
+                self._respond()
+            case Command.CLEAR:
+                self._clear()
+            case Command.SETTLE:
+                self._settle(order.payload)
+
+    def _clear(self) -> None:
+        """Forget what was said since the last turn, as if it had not been."""
+        is_open, numbers = self.endpointer.is_open, self.turns.utterance
+        self.endpointer.end(sound_stopped=True)
+        self._account(Mark.RELEASE)
+        self._forget_pause()
+        self._recent.clear()
+        self._pending = np.empty(0, np.int16)
+        if is_open or self.turns.state is State.NOTING:
+            self.turns.drop(self.now())
+            self._publish()
+            self._put(self._pending, numbers, Mark.DROP)
+
+    def _settle(self, payload: bytes) -> None:
+        """Take turns in another way from here on."""
+        try:
+            settings = TurnSettings.model_validate_json(payload)
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"]
+            text = f"turn: settings cannot be read: {payload[:80]!r} ({reason})"
+            self.lane.caption(CaptionKind.ERROR, text=text)
+            return
+        self.config = settings.applied(self.config)
+        answers = self.turns.manners.answers if settings.answers is None else settings.answers
+        self.turns.manners = manners(self.config, answers=answers)
+        self.endpointer.rules = rules(self.config)
+        self._recent = deque(self._recent, maxlen=pre_roll_windows(self.config))
+        if settings.manual is not None and settings.manual != self._manual:
+            self._clear()
+            self._manual = settings.manual
 
     def _block(self, block: AudioBlock) -> Steps:
         if block.rate != INPUT_RATE:
@@ -254,8 +297,11 @@ class TurnSession(Session):
         """One step of 32 ms; `at` is when its last sample arrived."""
         before = self.endpointer.phase
         probability = yield window
+        if self._manual:
+            probability = 1.0
         self._follow_opinion()
-        early = self._speculation is None or self._speculation.is_affordable(self.now())
+        is_affordable = self._speculation is None or self._speculation.is_affordable(self.now())
+        early = is_affordable and self.turns.manners.answers
         marks = self.endpointer.window(0.0 if self._is_deaf() else probability, early=early)
         if Mark.START in marks:
             self._start(window, at)
@@ -320,6 +366,8 @@ class TurnSession(Session):
 
     def _start(self, window: Window, at: int) -> None:
         """A voice: its sound begins with what was kept from before the decision."""
+        voiced = self.endpointer.onset_windows * INPUT_BLOCK
+        self._onset = max(0, self._heard - len(self._pending) - voiced)
         self.turns.start(at - self.endpointer.onset_windows * WINDOW_MS * 1_000_000, self.now())
         self._publish()
         self._forget_pause()
@@ -385,7 +433,9 @@ class TurnSession(Session):
         now = self.now()
         if len(self.lane.mic):  # sound that waits for room has not stopped
             self._last_sound = now
-        silence_limit = self._last_sound + int(self.config.input_timeout_s * 1e9)
+        # Whoever commits by hand may pause as long as a turn may last.
+        timeout_s = self.config.max_turn_s if self._manual else self.config.input_timeout_s
+        silence_limit = self._last_sound + int(timeout_s * 1e9)
         if self.endpointer.is_open and now >= silence_limit:
             self._end(sound_stopped=True)
         self.turns.tick(now)
@@ -411,6 +461,9 @@ class TurnSession(Session):
     def _publish(self) -> None:
         """Store the words that changed, and tell of turns that ended."""
         lane, turns = self.lane, self.turns
+        for step in turns.steps:  # first: who hears an answer has been told of it
+            self._tell_step(step)
+        turns.steps.clear()
         for word in ("turn", "answer", "released", "hold"):  # a stale answer is never let go
             value = getattr(turns, word)
             if getattr(lane, word) != value:
@@ -421,6 +474,16 @@ class TurnSession(Session):
         for ending in turns.endings:
             self._tell(ending)
         turns.endings.clear()
+
+    def _tell_step(self, step: taking.Step) -> None:
+        silence = self.endpointer.silence_windows * INPUT_BLOCK
+        sample = {
+            CaptionKind.BEGAN: self._onset,
+            CaptionKind.CLOSED: self._heard - len(self._pending) - silence,
+        }
+        kind = PHASE_CAPTIONS[step.phase]
+        ms = max(0, sample.get(kind, 0)) * 1000 // INPUT_RATE
+        self.lane.caption(kind, turn=step.turn, answer=step.answer, position=ms)
 
     def _tell(self, ending: Ending) -> None:
         lane, turn, answer, outcome = self.lane, ending.turn, ending.answer, ending.outcome
@@ -437,3 +500,28 @@ class TurnSession(Session):
     def _emit(self, event: Event, at: int, value: int = 0) -> None:
         turn, answer = self.turns.utterance
         self.lane.emit(event, turn=turn, answer=answer, value=value, at=at)
+
+
+def rules(config: TurnConfig) -> Rules:
+    """When an utterance begins, pauses and ends."""
+    return Rules(
+        config.threshold,
+        config.min_speech_ms,
+        config.soft_end_ms,
+        config.release_ms,
+        int(config.max_turn_s * 1000),
+        config.early_release_ms,
+        config.late_release_ms,
+    )
+
+
+def manners(config: TurnConfig, *, answers: bool = True) -> Manners:
+    """How the two take turns."""
+    hold_ns = config.hold_ms * 1_000_000
+    patience_ns = int(config.answer_timeout_s * 1e9)
+    return Manners(patience_ns, BargeIn(config.barge_in), hold_ns, answers)
+
+
+def pre_roll_windows(config: TurnConfig) -> int:
+    """How much sound is kept from before it is known that somebody speaks."""
+    return -(-config.min_speech_ms // WINDOW_MS) + config.pre_roll_ms // WINDOW_MS

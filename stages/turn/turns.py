@@ -13,9 +13,12 @@
             │                                            └──────────────────┘
             └── no words, cancelled, failed, timed out: from any state
 
+Where turns are not answered, RELEASE leads to NOTING, and words, or none, from there to LISTENING.
+An answer that is asked for (`respond`) goes from LISTENING to RELEASED at once.
+
 Each state has a way out by time: HEARING by the endpointer's longest turn or sound that stops,
-PREPARING by silence, RELEASED and SPEAKING by the answer's time-out, INTERRUPTED by `hold_ns`, or
-twice that while the recogniser has not said anything of a voice that goes on.
+PREPARING by silence, RELEASED, SPEAKING and NOTING by the answer's time-out, INTERRUPTED by
+`hold_ns`, or twice that while the recogniser has not said anything of a voice that goes on.
 """
 
 from dataclasses import dataclass, replace
@@ -41,6 +44,7 @@ class State(Enum):
     RELEASED = auto()  # the turn is over: its answer may be heard, and has not begun
     SPEAKING = auto()  # the answer is heard
     INTERRUPTED = auto()  # a voice came over the answer, which waits for what it says
+    NOTING = auto()  # the turn is over, and only its words are waited for
 
 
 ANSWERING = (State.RELEASED, State.SPEAKING, State.INTERRUPTED)
@@ -62,11 +66,13 @@ class Manners:
         patience_ns: an answer that makes no progress for so long has timed out.
         barge_in: what ends an answer.
         hold_ns: a voice that brings no words for so long no longer holds an answer.
+        answers: a turn of the user is answered; else its words are only kept.
     """
 
     patience_ns: int
     barge_in: BargeIn = BargeIn.WORDS
     hold_ns: int = 1_500_000_000
+    answers: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,23 @@ class Notice:
     turn: int
     answer: int
     at: int
+
+
+class Phase(Enum):
+    """What a client is told of a turn while it lasts."""
+
+    BEGAN = auto()  # the user has said something
+    CLOSED = auto()  # and is done
+    RELEASED = auto()  # its answer may be heard
+
+
+@dataclass(frozen=True)
+class Step:
+    """A turn has come to another phase."""
+
+    phase: Phase
+    turn: int
+    answer: int
 
 
 @dataclass
@@ -122,6 +145,7 @@ class _Cut:
 
 
 WORDLESS = {Status.EMPTY: Outcome.NO_SPEECH, Status.FAILED: Outcome.FAILED}
+NOT_ANSWERED = (Outcome.NOTED, Outcome.NO_SPEECH)
 SPOKEN = {
     Status.OK: Outcome.ANSWERED,
     Status.EMPTY: Outcome.EMPTY,
@@ -139,9 +163,12 @@ class Turns:
         manners: how the two take turns.
 
     Attributes:
+        manners: they may change at any time.
         state: of the conversation.
         hold: nothing is heard for now.
         locked: the answer cannot be interrupted, whatever the manners say.
+        wanted: an answer was asked for while the user spoke: it is due once that turn is noted.
+        steps: for the client; the caller takes them.
         endings: turns that have ended; the caller takes them.
         notices: for the timeline; the caller takes them.
     """
@@ -155,10 +182,13 @@ class Turns:
         self.state = State.LISTENING
         self.endings: list[Ending] = []
         self.notices: list[Notice] = []
-        self._manners = manners
+        self.steps: list[Step] = []
+        self.manners = manners
+        self.wanted = False
         self._newest = answer  # of all numbers that were given to an answer
         self._deadline: int | None = None  # of the answer
         self._wordless: Outcome | None = None
+        self._is_known = False  # what was said in this turn, all of it
         self._began = False  # the answer was heard
         self._position = 0  # up to here
         self._holds = 0  # of this answer
@@ -180,12 +210,12 @@ class Turns:
     @property
     def is_deaf(self) -> bool:
         """Nobody is heard: the answer is not to be interrupted."""
-        barred = self.locked or self._manners.barge_in is BargeIn.OFF
+        barred = self.locked or self.manners.barge_in is BargeIn.OFF
         return barred and self.state in ANSWERING
 
     def start(self, onset: int, now: int) -> None:
         """A voice began, at `onset`."""
-        if self.state in ANSWERING and self._manners.barge_in is BargeIn.WORDS:
+        if self.state in ANSWERING and self.manners.barge_in is BargeIn.WORDS:
             self._over = _Over(self._next_turn, self._fresh(), onset, now)
             self._hold(now)
         else:
@@ -193,10 +223,23 @@ class Turns:
             self._interrupt(now)
             self._begin(self._fresh(), onset)
 
-    def greet(self, now: int) -> None:
-        """The answer speaks first: a turn in which nobody has said anything."""
+    def speak(self, now: int) -> None:
+        """The answer speaks next: a turn in which nobody has said anything."""
+        self.wanted = False
         self.turn, self.answer = self._next_turn, self._fresh()
-        self._release(now)
+        self._answer(now)
+
+    def want(self) -> None:
+        """Someone asks for an answer to what was said: `speak` once nobody speaks any more."""
+        self.wanted = self.state not in ANSWERING
+
+    def drop(self, now: int) -> None:
+        """The user's utterance is to be forgotten, if there is one."""
+        if self._over:
+            self._let_go(replace(self._over, released=True, judged=True), now)
+            self._over = None
+        elif self.state in (State.HEARING, State.PREPARING, State.NOTING):
+            self._stop(Outcome.NO_SPEECH, now)
 
     def mark(self, mark: Mark, now: int) -> None:
         """The speaker did something else."""
@@ -216,8 +259,11 @@ class Turns:
             self._judge(self._over, words, now)
         elif words.final:
             self._wordless = WORDLESS.get(words.status)
+            self._is_known = True
             if self._wordless and self.state in ANSWERING:
                 self._finish(self._wordless)
+            elif self.state is State.NOTING:
+                self._stop(self._wordless or Outcome.NOTED, now)
 
     def played(self, played: Played, end: End, now: int) -> None:
         """The edge's word on what was heard; `end` is the voice's on the newest answer it ended."""
@@ -230,13 +276,14 @@ class Turns:
             self._began = True
             self._position = played.position
             if self.state is State.SPEAKING:
-                self._deadline = now + self._manners.patience_ns
+                self._deadline = now + self.manners.patience_ns
         if played.final:
             whole = not played.failed and end.answer == played.answer
             self._finish(SPOKEN[end.status] if whole else Outcome.FAILED)
 
     def cancel(self, now: int) -> None:
         """Someone asked for silence."""
+        self.wanted = False
         if self.state in ANSWERING:
             self._interrupt(now)
             self._void_answer(now)
@@ -273,8 +320,9 @@ class Turns:
         """A turn begins: whatever was done for an older answer is stale from here on."""
         self.turn = self._next_turn
         self.answer = answer
-        self._wordless = None
+        self._wordless, self._is_known = None, False
         self.state = State.HEARING
+        self._tell(Phase.BEGAN)
         self.notices.append(Notice(Event.SPEECH_START, self.turn, answer, onset))
 
     def _soft_end(self) -> None:
@@ -295,13 +343,25 @@ class Turns:
     def _release(self, now: int) -> None:
         if self._over:
             self._over.released = True
-            self._over.deadline = now + self._manners.hold_ns
+            self._over.deadline = now + self.manners.hold_ns
             if self._over.judged:
                 self._over = None
             return
+        self._tell(Phase.CLOSED)
+        if self.manners.answers:
+            self._answer(now)
+        elif self._is_known:
+            self._stop(self._wordless or Outcome.NOTED, now)
+        else:
+            self.state = State.NOTING
+            self._deadline = now + self.manners.patience_ns
+
+    def _answer(self, now: int) -> None:
+        """The answer may be heard."""
         self.released = self.answer
+        self._tell(Phase.RELEASED)
         self.state = State.RELEASED
-        self._deadline = now + self._manners.patience_ns
+        self._deadline = now + self.manners.patience_ns
         self._began, self._position, self._holds = False, 0, 0
         if self._wordless:
             self._finish(self._wordless)
@@ -309,7 +369,7 @@ class Turns:
     def _hold(self, now: int) -> None:
         """Silence the answer while it is not known what the voice says."""
         assert self._over
-        self._over.deadline = now + self._manners.hold_ns
+        self._over.deadline = now + self.manners.hold_ns
         if self.state in ANSWERING and self._holds < MOST_HOLDS:
             self._holds += 1
             self.state = State.INTERRUPTED
@@ -345,17 +405,19 @@ class Turns:
 
     def _let_go(self, over: _Over, now: int) -> None:
         """The voice has brought no words: the answer goes on; words may come nevertheless."""
-        over.deadline = now + self._manners.patience_ns
+        over.deadline = now + self.manners.patience_ns
         if over.released and (over.judged or self.state is not State.INTERRUPTED):
             self._over = None
         if self.state is State.INTERRUPTED:
             self.hold = False
             self.state = State.SPEAKING if self._began else State.RELEASED
-            self._deadline = now + self._manners.patience_ns
+            self._deadline = now + self.manners.patience_ns
             self._note(Event.GO_ON, now)
 
     def _interrupt(self, now: int) -> None:
         """End the answer, if there is one; how much of it was heard is known in a moment."""
+        if self.state is State.NOTING:
+            self._finish(Outcome.NOTED)
         if self.state not in ANSWERING:
             return
         self._note(Event.INTERRUPT, now)
@@ -392,7 +454,7 @@ class Turns:
             self._take_over(self._over, now)
         else:
             self.answer = self._fresh()
-            self._wordless = None
+            self._wordless, self._is_known = None, False
 
     def _stop(self, outcome: Outcome, now: int) -> None:
         self._finish(outcome)
@@ -404,6 +466,7 @@ class Turns:
     def _close(self, ending: Ending) -> None:
         self._flush_cut()
         self.endings.append(ending)
+        self.wanted = self.wanted and ending.outcome in NOT_ANSWERED
         self._quiet()
 
     def _quiet(self) -> None:
@@ -414,3 +477,6 @@ class Turns:
 
     def _note(self, event: Event, now: int) -> None:
         self.notices.append(Notice(event, self.turn, self.answer, now))
+
+    def _tell(self, phase: Phase) -> None:
+        self.steps.append(Step(phase, self.turn, self.answer))

@@ -161,7 +161,7 @@ def test_clips_are_for_the_file_edge(tmp_path) -> None:
             with pytest.raises(AudioError, match='only the edge "file" plays clips'):
                 lane.play(tone(tmp_path / "clip.wav"))
             with pytest.raises(AudioError, match="at most"):
-                lane.instruct("x" * 20_000)
+                lane.instruct("x" * 80_000)
 
     run(work, scripted("audio.stage=client"))
 

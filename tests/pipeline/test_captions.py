@@ -4,8 +4,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.captions import Captions
-from pipeline.events import ClipEnded, DeviceNotice, Fault, Idle, ReplyText, UserText
+from pipeline.captions import KEPT, Captions
+from pipeline.events import (
+    ClipEnded,
+    DeviceNotice,
+    Fault,
+    Idle,
+    ReplyEnded,
+    ReplyText,
+    UserText,
+)
 from pipeline.tokenizer import ByteVocabulary
 from stages.messages import Caption, CaptionKind
 from stages.outcome import Outcome
@@ -113,7 +121,34 @@ def test_what_was_told_is_forgotten_and_what_comes_is_kept() -> None:
     mine.take([caption(REPLY, 0, b"c", answer=3)], released=1)
     mine.forget(turn=1, answer=2)
     assert (mine.transcript(1), mine.transcript(2)) == ("", "two")
-    assert (mine.reply(1), mine.reply(2), mine.reply(3)) == ("", "", "c")
+    assert (mine.reply(1), mine.reply(2), mine.reply(3)) == ("a", "b", "c"), "a client may ask"
+    for answer in range(4, 4 + KEPT):
+        mine.take([caption(REPLY, 0, b"x", answer=answer)], released=answer)
+        mine.forget(turn=1, answer=answer)
+    assert (mine.reply(3), mine.reply(4)) == ("", "x")
+
+
+def test_an_answer_is_cut_at_whole_words() -> None:
+    mine = captions()
+    mine.take([caption(REPLY, 0, "Hi you, café. 你好".encode())], released=1)
+    whole = {n: mine.whole_words(1, n) for n in range(30)}
+    assert whole[1] == (0, "")
+    assert whole[2] == whole[3] == whole[4] == (2, "Hi")
+    assert whole[6] == (6, "Hi you")
+    assert whole[12] == (7, "Hi you,"), "in the middle of a character"
+    assert whole[13] == (13, "Hi you, café")
+    assert whole[18] == (18, "Hi you, café. 你")
+    assert whole[29] == (21, "Hi you, café. 你好")
+    assert mine.whole_words(7, 3) == (0, "")
+
+
+def test_the_end_of_an_answer_is_told_with_it() -> None:
+    mine = captions()
+    end = Caption(CaptionKind.REPLY_ALL, 1, 2, 9, np.array([40, 38, 1], "<i4").tobytes())
+    assert mine.take([caption(REPLY, 0, b"Yes", answer=2), end], released=1) == []
+    told = mine.take([], released=2)
+    assert told == [ReplyText(1, 2, "Yes"), ReplyEnded(1, 2, 9, 40, 38, limited=True)]
+    assert mine.take([], released=2) == []
 
 
 def test_the_other_kinds() -> None:

@@ -68,3 +68,32 @@ def test_a_pause_in_a_turn_that_failed_is_no_reason_to_spin(
     room.step()  # fails the test if it goes on at once for ever
     assert room.session.due is None
     assert room.ear.log == ["final"]
+
+
+def test_an_utterance_that_is_dropped_was_empty_and_the_next_is_heard(
+    make_lane: Callable[[str], Lane],
+) -> None:
+    room = Room(make_lane, "never", "fine")
+    room.say(1, mark=Mark.START)
+    room.step()
+    room.mark(Mark.DROP)
+    room.step()
+    assert room.heard() == [("EMPTY", 0, 1, 1)]
+    room.session._recogniser.lines[:] = ["fine"]
+    room.say(2, turn=2, answer=2, mark=Mark.START)
+    room.mark(Mark.SOFT_END, 2, 2)
+    room.step()
+    assert room.heard() == [("fine", 0, 2, 2), ("END", 4, 2, 2)]
+
+
+def test_an_answer_that_is_asked_for_comes_behind_the_words(
+    make_lane: Callable[[str], Lane],
+) -> None:
+    room = Room(make_lane, "fine")
+    room.say(1, mark=Mark.START)
+    room.mark(Mark.SOFT_END)
+    room.mark(Mark.RELEASE)
+    room.turn.turn = 2
+    room.mark(Mark.ASK, 2, 2)
+    room.step()
+    assert room.heard() == [("fine", 0, 1, 1), ("END", 4, 1, 1), ("ASK", 0, 2, 2)]

@@ -75,6 +75,26 @@ class Player:
         return [(fact.fact, fact.at / MS, fact.value / MS) for fact in self.facts]
 
 
+def told(position, **fields):
+    """What an answer in text is: a block without sound."""
+    return Block(np.empty(0, np.int16), position=position, **fields)
+
+
+def test_an_answer_in_text_is_told_without_sound():
+    player = Player(told(2), told(5))
+    player.step(0, end=2)
+    assert player.spans == []
+    assert player.facts == []
+    assert player.words == [Played(1, 5, final=True)]
+
+
+def test_an_answer_in_text_that_is_cut_says_how_far_it_was_told():
+    player = Player(told(2))
+    player.step(0)
+    player.step(10, answer=2, released=1)
+    assert player.words == [Played(1, 2, final=False), Played(1, 2, final=True)]
+
+
 def test_nothing_plays_before_its_release():
     player = Player(block())
     player.step(0, released=0)

@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 
 from pipeline.errors import StageError
 from stages.llm.conversation import CHUNK, Conversation
+from stages.llm.part import Source
 from stages.llm.pieces import Pieces
 from stages.llm.scripted_engine import ASK, JOIN, NEXT, STOP, ScriptedEngine, scripted_pieces
 
@@ -295,14 +296,140 @@ def test_the_system_prompt_is_computed_in_chunks():
     assert caught_up(engine, talk) == opening
 
 
-def test_instructions_may_change_before_the_first_turn_only():
+def test_instructions_may_change_at_any_time():
     engine, talk = conversation()
     caught_up(engine, talk)
     talk.instruct(scripted_pieces([7, 8]))
     assert caught_up(engine, talk) == [7, 8]
     talk.begin(0, 0)
-    with pytest.raises(StageError, match="before the first turn"):
-        talk.instruct(scripted_pieces([9]))
+    talk.hear(ids([50, 51]), 0)
+    talk.instruct(scripted_pieces([7, 9]))
+    assert caught_up(engine, talk) == [7, 9, 50, 51]
+    with pytest.raises(StageError, match="takes 5000 ids of a context of 4096"):
+        talk.instruct(scripted_pieces(range(5000)))
+    assert talk.ids == [7, 9, 50, 51]
+
+
+def answered(talk, engine, turn, words, heard):
+    talk.begin(turn, 0)
+    talk.hear(ids(words), 0)
+    talk.ask(turn)
+    caught_up(engine, talk)
+    generate(talk)
+    talk.settle(heard)
+
+
+def test_parts_are_put_in_taken_out_and_shortened():
+    engine, talk = conversation(replies=[[201, 202, 203], [211]])
+    answered(talk, engine, 1, [50], 3)
+    answered(talk, engine, 2, [60], 1)
+    first, second = [50, ASK, 201, 202, 203, NEXT], [60, ASK, 211]
+    assert talk.ids == [*OPENING, *first, *second]
+    talk.insert((Source.TYPED, 7), [70], after=(Source.WORDS, 1))
+    assert talk.ids == [*OPENING, 50, JOIN, 70, ASK, 201, 202, 203, NEXT, *second]
+    talk.insert((Source.WRITTEN, 8), [80])
+    assert talk.ids[-4:] == [211, NEXT, ASK, 80]
+    talk.truncate((Source.REPLY, 1), 2)
+    assert talk.ids[:9] == [*OPENING, 50, JOIN, 70, ASK, 201, 202]
+    talk.remove((Source.WORDS, 1))
+    talk.truncate((Source.REPLY, 2), 0)
+    assert talk.ids == [*OPENING, 70, ASK, 201, 202, NEXT, 60, ASK, 80]
+    talk.insert((Source.WRITTEN, 9), [90], after=(Source.OPENING, 0))
+    assert talk.ids[: len(OPENING) + 4] == [*OPENING, ASK, 90, NEXT, 70]
+    assert caught_up(engine, talk) == talk.ids
+
+
+def test_an_answer_without_new_words_is_to_what_was_said_before():
+    engine, talk = conversation(replies=[[201], [202]])
+    talk.begin(1, 0)
+    talk.hear(ids([50]), 0)
+    talk.begin(2, 0)
+    talk.ask(2)
+    assert talk.ids == [*OPENING, 50, ASK]
+    caught_up(engine, talk)
+    generate(talk)
+    talk.begin(3, 1)
+    talk.ask(3)
+    assert talk.ids == [*OPENING, 50, ASK, 201, NEXT, ASK]
+    caught_up(engine, talk)
+    generate(talk)
+    talk.settle(1)
+    before = list(talk.ids)
+    assert before == [*OPENING, 50, ASK, 201, NEXT, ASK, 202]
+    talk.remove((Source.TYPED, 1))
+    assert talk.ids == before, "written anew it is the same"
+
+
+def test_a_part_that_cannot_fit_is_refused_and_leaves_everything():
+    _, talk = conversation(context=32)
+    talk.insert((Source.TYPED, 1), range(10, 30))
+    before = list(talk.ids)
+    with pytest.raises(StageError, match="does not fit in a context of 32"):
+        talk.insert((Source.TYPED, 2), range(100, 130))
+    assert talk.ids == before
+    talk.insert((Source.TYPED, 3), range(40, 60))
+    assert talk.ids == [*OPENING, *range(40, 60)]
+
+
+@dataclass
+class Edit:
+    """One change to what was said."""
+
+    kind: str
+    key: tuple
+    ids: list
+    place: int
+    count: int
+
+
+KEYS = st.tuples(st.sampled_from([Source.TYPED, Source.WRITTEN, Source.REPLY]), st.integers(0, 5))
+EDITS = st.builds(
+    Edit,
+    st.sampled_from(["insert", "remove", "truncate", "turn"]),
+    KEYS,
+    st.lists(st.integers(10, 99), min_size=1, max_size=5),
+    st.integers(0, 6),
+    st.integers(0, 4),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(EDITS, max_size=12), st.booleans())
+def test_however_it_came_about_the_engine_holds_it_and_a_restart_finds_it(edits, speaking):
+    """The same parts in the same order are the same ids, as if they had been said like that."""
+    engine, talk = conversation()
+    said, kept = [], []
+    for number, edit in enumerate(edits):
+        keys = [key for key, _ in said]
+        if edit.kind == "insert" and edit.key not in keys:
+            after = keys[edit.place] if edit.place < len(keys) else None
+            place = edit.place + 1 if after else len(said)
+            said.insert(place, (edit.key, edit.ids))
+            talk.insert(edit.key, edit.ids, after)
+        elif edit.kind == "remove":
+            said = [part for part in said if part[0] != edit.key]
+            talk.remove(edit.key)
+        elif edit.kind == "truncate":
+            shorter = [(k, i[: edit.count] if k == edit.key else i) for k, i in said]
+            said = [part for part in shorter if part[1]]
+            talk.truncate(edit.key, edit.count)
+        elif edit.kind == "turn":
+            talk.begin(100 + number, 0)
+            talk.hear(ids(edit.ids), 0)
+            talk.settle(0)
+            said.append(((Source.WORDS, 100 + number), edit.ids))
+        if speaking and talk.behind:
+            talk.catch_up()
+        kept.append(talk.change())
+    _, fresh = conversation()
+    for key, content in said:
+        fresh.insert(key, content)
+    assert talk.ids[: len(fresh.ids)] == fresh.ids
+    assert len(talk.ids) - len(fresh.ids) <= 1, "at most the beginning of the next message"
+    assert caught_up(engine, talk) == talk.ids
+    if kept:
+        fresh.restore(kept)
+        assert (fresh.ids, fresh._parts) == (talk.ids, talk._parts)
 
 
 def test_a_stop_id_is_no_part_of_the_conversation():

@@ -1,7 +1,5 @@
 """The session over real rings, a scripted engine and a clock of its own."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -9,9 +7,11 @@ from ringbuf import Kind
 from stages.event import Event
 from stages.llm.conversation import Conversation
 from stages.llm.heard import PATIENCE_NS
+from stages.llm.part import Source
 from stages.llm.pieces import Pieces
 from stages.llm.scripted_engine import ASK, JOIN, NEXT, ScriptedEngine, scripted_pieces
 from stages.llm.session import LlmSession, Pace
+from stages.llm.wishes import Insert, Remove, Style, Truncate, pack
 from stages.messages import Caption, CaptionKind, End, Played, Status
 from stages.topology import ASR, AUDIO, CONTROL, LLM, TTS, TURN
 
@@ -22,6 +22,10 @@ SYSTEM = [1, 2, 3]
 def plain_pieces(opening):
     """The form of a conversation with a model that knows 259 ids."""
     return Pieces(tuple(opening), (250, 251), (252,), (253,), frozenset())
+
+
+def typed(number, text, source=Source.TYPED, **place):
+    return Insert(source=source, number=number, text=text, **place)
 
 
 class Bench:
@@ -49,6 +53,7 @@ class Bench:
             self.lane,
             talk,
             lambda text: self.pieces(list(text.encode())),
+            lambda text: list(text.encode()),
             lambda ids: all(id in blank for id in ids),
             lambda: self.clock,
             pace,
@@ -75,6 +80,15 @@ class Bench:
     def mark(self, kind, position=0, answer=None):
         answer = self.answer if answer is None else answer
         self.lanes[ASR].heard.put(0, position=position, turn=self.turn, answer=answer, kind=kind)
+
+    def wish(self, wish):
+        """The client asks for something."""
+        assert self.lanes[AUDIO].settings.put(pack(wish))
+
+    def over(self, heard):
+        """The turn is over: so much of its answer was heard."""
+        self.release(heard)
+        self.lanes[TURN].ended = self.turn
 
     def release(self, heard=None, final=True):
         self.lanes[TURN].released = self.answer
@@ -443,20 +457,128 @@ def test_a_full_reply_ring_waits_for_the_voice(bench):
 
 def test_instructions_of_the_client(bench):
     b = bench()
-    b.lanes[AUDIO].settings.put(json.dumps({"instructions": "AB"}).encode())
+    b.wish(Style(instructions="AB"))
     b.run()
     assert b.engine.content(0) == [65, 66]
     b.start()
     b.say([10])
+    b.wish(Style(instructions="AC"))
     b.run()
-    for message in (b'{"instructions": "C"}', b"nonsense", b"[]", b"{}"):
+    assert b.engine.content(0) == [65, 67, 10]
+    for message in (b"nonsense", b"[]", b"{}", b'{"kind": "style", "color": 1}'):
         b.lanes[AUDIO].settings.put(message)
+    b.wish(Style(instructions="x" * 200))
     b.run()
-    assert b.engine.content(0) == [65, 66, 10]
+    assert b.engine.content(0) == [65, 67, 10]
     errors = [caption.payload.decode() for caption in b.captions(CaptionKind.ERROR)]
-    assert len(errors) == 4
-    assert "before the first turn" in errors[0]
-    assert all("settings must be JSON" in error for error in errors[1:])
+    assert len(errors) == 5
+    assert all("llm: settings cannot be read" in error for error in errors[:4])
+    assert "takes 200 ids of a context of 128" in errors[4]
+
+
+def test_instructions_wait_for_the_end_of_an_answer(bench):
+    b = bench()
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.step()
+    b.step()
+    b.wish(Style(instructions="A"))
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, 202, 203]
+    b.over(heard=3)
+    b.run()
+    assert b.engine.content(0) == [65, 10, ASK, 201, 202, 203]
+
+
+def test_what_was_typed_stands_where_it_was_put_and_is_answered(bench):
+    b = bench()
+    b.wish(typed(1, "A"))
+    b.wish(typed(2, "B", source=Source.WRITTEN))
+    b.wish(typed(3, "C"))
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 65, ASK, 66, NEXT, 67], "before anybody asks"
+    b.start()
+    b.mark(Kind.ASK)
+    b.run()
+    assert b.engine.content(0)[len(SYSTEM) :] == [65, ASK, 66, NEXT, 67, ASK, 211]
+    assert b.replies()[-1] == (Kind.END, 1, 1, [0])
+    b.over(heard=1)
+    b.wish(Remove(source=Source.WRITTEN, number=2))
+    b.wish(typed(4, "D", after=(Source.TYPED, 1)))
+    b.run()
+    assert b.engine.content(0)[len(SYSTEM) :] == [65, JOIN, 68, JOIN, 67, ASK, 211]
+
+
+def test_what_is_typed_stands_behind_words_that_are_still_to_come(bench):
+    """A client commits its sound, and types before the recogniser is done."""
+    b = bench()
+    b.start()
+    b.wish(typed(1, "A", behind=1))
+    b.run()
+    assert b.engine.content(0) == SYSTEM
+    b.say([10])
+    b.mark(Kind.END, 1, answer=0)
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10]
+    b.bump()
+    b.lanes[TURN].ended = 1
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, JOIN, 65]
+
+
+def test_an_utterance_that_brought_nothing_holds_nothing_up(bench):
+    b = bench()
+    b.start()
+    b.wish(typed(1, "A", behind=1))
+    b.lanes[TURN].ended = 1
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 65]
+
+
+def test_a_heard_answer_is_cut_where_the_client_says(bench):
+    b = bench(replies=((201, 202, 203), (211,)))
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.run()
+    b.release(heard=3)
+    b.start()
+    b.say([20])
+    b.run()
+    b.wish(Truncate(source=Source.REPLY, number=1, count=1))
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 10, ASK, 201, NEXT, 20], "before it is answered"
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.engine.content(0)[-2:] == [ASK, 211]
+
+
+def test_one_answer_in_a_style_of_its_own(bench):
+    b = bench()
+    b.wish(typed(1, "A"))
+    b.wish(Style(instructions="Z", voice=False, most=2, once=True))
+    b.start()
+    b.mark(Kind.ASK)
+    b.run()
+    assert b.engine.content(0) == [90, 65, ASK, 201, 202]
+    assert b.replies() == [
+        (Kind.TEXT, 1, 0, [201]),
+        (Kind.TEXT, 1, 1, [202]),
+        (Kind.END, 1, 2, [0]),
+    ]
+    (told,) = b.captions(CaptionKind.REPLY_ALL)
+    asked, known, limited = np.frombuffer(told.payload, "<i4").tolist()
+    assert (told.position, asked, limited) == (2, 3, 1)
+    assert known <= asked
+    b.over(heard=2)
+    b.run()
+    assert b.engine.content(0) == [*SYSTEM, 65, ASK, 201, 202]
+    b.start()
+    b.say([20])
+    b.mark(Kind.END, 1)
+    b.run()
+    assert b.replies() == [(Kind.ID, 2, 0, [211]), (Kind.END, 2, 1, [0])]
 
 
 def test_an_earlier_conversation_on_the_lane_is_not_answered(make_lane):

@@ -276,3 +276,16 @@ def test_closing_leaves_nothing_to_do(rig: Rig) -> None:
     rig.reply([3], 42)
     rig.speaker.close()
     assert rig.speaker.due is None
+
+
+def test_an_answer_in_text_is_told_without_a_sound_up_to_each_id(rig: Rig) -> None:
+    for position in range(3):
+        assert rig.llm.reply.put(9, position=position, turn=7, answer=42, kind=Kind.TEXT)
+    rig.run()
+    with rig.edge.voice.read() as batch:
+        told = [(len(block.samples), block.turn, block.answer, block.position) for block in batch]
+    assert told == [(0, 7, 42, 3)]
+    rig.reply([], 42, first=3)
+    rig.run()
+    assert rig.edge.voice_end == End(42, 1, Status.OK)
+    assert rig.speaker.lane._events.take() == [], "nothing of it is sound"

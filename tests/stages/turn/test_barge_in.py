@@ -1,5 +1,8 @@
 """A voice over an answer: it holds it, words end it, anything else lets it go on."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +11,17 @@ from ringbuf import Mark
 from stages.event import Event
 from stages.messages import End, Played, Status, Words
 from stages.outcome import Outcome
-from stages.turn.turns import ANSWERING, CUT_NS, MOST_HOLDS, BargeIn, Ending, Manners, State, Turns
+from stages.turn.turns import (
+    ANSWERING,
+    CUT_NS,
+    MOST_HOLDS,
+    BargeIn,
+    Ending,
+    Manners,
+    Phase,
+    State,
+    Turns,
+)
 
 PATIENCE = 20_000_000_000
 HOLD = 1_500_000_000
@@ -199,6 +212,7 @@ class Floor:
         self.now += self.data.draw(st.integers(0, 700))
         before = self.turns.turn
         acts = [self.speak, self.words, self.played, self.cancel, self.fail, self.tick, self.lock]
+        acts += [self.want, self.drop, self.change]
         self.data.draw(st.sampled_from(acts))()
         self.begun += self.turns.turn != before
 
@@ -244,8 +258,28 @@ class Floor:
     def lock(self) -> None:
         self.turns.locked = not self.turns.locked
 
+    def want(self) -> None:
+        self.turns.want()
+        if self.turns.wanted and self.turns.state is State.LISTENING:
+            self.turns.speak(self.now)
+            assert not self.turns.wanted
+
+    def drop(self) -> None:
+        self.turns.drop(self.now)
+        self.voice = ""
+
+    def change(self) -> None:
+        answers = self.data.draw(st.booleans())
+        self.turns.manners = replace(self.turns.manners, answers=answers)
+
     def check(self) -> None:
         turns = self.turns
+        phases = [step.phase for step in turns.steps]
+        for before, after in pairwise(turns.steps):  # one turn behind the other, in order
+            assert (before.turn, before.phase.value) < (after.turn, after.phase.value)
+        assert phases.count(Phase.RELEASED) >= sum(
+            ending.outcome in (Outcome.ANSWERED, Outcome.EMPTY) for ending in turns.endings
+        )
         is_open = turns.state is not State.LISTENING
         waiting = turns._cut is not None
         assert len(turns.endings) + is_open + waiting == self.begun
@@ -257,6 +291,10 @@ class Floor:
         if turns.state in ANSWERING:  # no state without a way out
             assert turns.deadline is not None
             assert turns.released == turns.answer
+            assert not turns.wanted
+        if turns.state is State.NOTING:
+            assert turns.deadline is not None
+            assert turns.released != turns.answer
         if turns.state in (State.HEARING, State.PREPARING):  # these are the endpointer's to end
             assert self.voice
 

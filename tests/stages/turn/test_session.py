@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from stages.outcome import Outcome
 from stages.topology import INPUT_RATE
 from stages.turn.scripted import ScriptedDetector, ScriptedTurnOptions
 from stages.turn.session import TurnSession
+from stages.turn.settings import TurnSettings
 
 MakeLane = Callable[[str], Lane]
 MS = 1_000_000
@@ -60,10 +62,21 @@ class Bench:
         assert self.edge.mic.put(block, first=self.fed, rate=INPUT_RATE, lost=lost)
         self.fed += samples
 
-    def command(self, command: Command, after: int | None = None) -> None:
+    def command(self, command: Command, after: int | None = None, payload: bytes = b"") -> None:
         """Give a command behind so many samples; None: what was fed."""
         sample = self.fed if after is None else after
-        assert self.edge.commands.put(CommandAt(command, sample).pack())
+        assert self.edge.commands.put(CommandAt(command, sample, payload).pack())
+
+    def settle(self, **settings: Any) -> None:
+        """The client changes how turns are taken."""
+        self.command(Command.SETTLE, payload=TurnSettings(**settings).pack())
+        self.session.step()
+
+    def told(self, *kinds: CaptionKind) -> list[tuple[CaptionKind, int, int]]:
+        """What the client was told of these kinds: kind, turn, ms."""
+        ring = self.control._lane.command("captions_turn")
+        captions = [Caption.unpack(message) for message in ring.read()]
+        return [(c.kind, c.turn, c.position) for c in captions if c.kind in kinds]
 
     def marks(self) -> list[Mark]:
         with self.asr.speech.read() as batch:
@@ -515,3 +528,91 @@ def test_a_short_utterance_is_not_judged_by_what_was_known_of_the_one_before(ben
     with bench.asr.speech.read() as batch:
         released = [block.first for block in batch if block.mark is Mark.RELEASE]
     assert released == [960 * 16 + 7 * 512, 1664 * 16 + 10 * 512]
+
+
+BEGAN, CLOSED, RELEASED = CaptionKind.BEGAN, CaptionKind.CLOSED, CaptionKind.RELEASED
+
+
+def test_a_client_is_told_where_in_the_sound_a_turn_lies(bench: Bench) -> None:
+    bench.hear(960, QUIET)
+    bench.hear(640, LOUD)
+    bench.hear(640, QUIET)
+    told = bench.told(BEGAN, CLOSED, RELEASED)
+    assert told == [(BEGAN, 1, 960), (CLOSED, 1, 1600), (RELEASED, 1, 0)]
+
+
+def test_the_silence_that_ends_a_turn_may_change_in_the_middle_of_it(bench: Bench) -> None:
+    bench.hear(960, LOUD)
+    bench.settle(release_ms=960, early_release_ms=960, late_release_ms=960)
+    bench.hear(800, QUIET)
+    assert bench.edge.released == 0
+    bench.hear(200, QUIET)
+    assert bench.edge.released == 1
+
+
+def test_settings_that_cannot_be_read_are_told_and_change_nothing(bench: Bench) -> None:
+    before = bench.session.config
+    for payload in (b"", b"nonsense", b'{"threshold": 7}', b'{"colour": 1}'):
+        bench.command(Command.SETTLE, payload=payload)
+    bench.session.step()
+    assert len(bench.told(CaptionKind.ERROR)) == 4
+    assert bench.session.config == before
+
+
+def test_a_turn_that_is_not_answered_and_then_is(bench: Bench) -> None:
+    bench.settle(answers=False)
+    bench.hear(960, LOUD)
+    bench.hear(400, QUIET)
+    assert bench.marks() == [Mark.START, Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
+    assert bench.edge.released == 0
+    bench.asr.words.put(Words(1, 1, 2, Status.OK).pack())
+    bench.session.step()
+    assert bench.outcomes() == [Outcome.NOTED]
+    bench.command(Command.RESPOND)
+    bench.session.step()
+    with bench.asr.speech.read() as batch:
+        (ask,) = [(block.mark, block.turn, block.answer) for block in batch]
+    assert ask == (Mark.ASK, 2, 3)
+    assert (bench.edge.turn, bench.edge.answer, bench.edge.released) == (2, 3, 3)
+
+
+def test_an_answer_that_is_asked_for_while_somebody_speaks_comes_behind(bench: Bench) -> None:
+    bench.settle(answers=False)
+    bench.hear(960, LOUD)
+    bench.command(Command.RESPOND)
+    bench.hear(400, QUIET)
+    assert Mark.ASK not in bench.marks()
+    bench.asr.words.put(Words(1, 1, 2, Status.OK).pack())
+    bench.session.step()
+    assert bench.marks() == [Mark.ASK]
+
+
+def test_what_is_cleared_was_never_said(bench: Bench) -> None:
+    bench.hear(500, LOUD)
+    bench.command(Command.CLEAR)
+    bench.session.step()
+    assert bench.marks() == [Mark.START, Mark.DROP]
+    assert bench.outcomes() == [Outcome.NO_SPEECH]
+    bench.command(Command.CLEAR)
+    bench.session.step()
+    assert bench.marks() == []
+    bench.hear(500, LOUD)
+    assert bench.edge.turn == 2
+
+
+def test_by_hand_all_sound_is_the_utterance_until_it_is_committed(bench: Bench) -> None:
+    bench.settle(manual=True, answers=False)
+    bench.hear(640, QUIET)
+    bench.hear(640, LOUD)
+    bench.hear(3200, QUIET)
+    assert bench.marks() == [Mark.START]
+    bench.now += 5_000 * MS
+    bench.session.step()
+    assert bench.marks() == [], "whoever presses a key may think"
+    bench.command(Command.COMMIT)
+    bench.session.step()
+    assert bench.marks() == [Mark.PAUSE, Mark.SOFT_END, Mark.RELEASE]
+    bench.asr.words.put(Words(1, 1, 2, Status.OK).pack())
+    bench.session.step()
+    bench.hear(200, QUIET)
+    assert bench.marks() == [Mark.START], "the next one begins at once"

@@ -3,7 +3,7 @@
 from ringbuf import Mark
 from stages.messages import End, Played, Status, Words
 from stages.outcome import Outcome
-from stages.turn.turns import Ending, Manners, Turns
+from stages.turn.turns import Ending, Manners, Phase, State, Step, Turns
 
 PATIENCE = 1000
 
@@ -126,3 +126,80 @@ def test_an_answer_that_makes_no_progress_times_out_and_a_slow_one_does_not() ->
 def test_numbers_wrap_around() -> None:
     turns = spoken(2**32 - 1, 2**32 - 1)
     assert (turns.turn, turns.answer) == (0, 0)
+
+
+def unanswered(*, known: bool) -> Turns:
+    """A turn that nobody is to answer, whose words are known before it is over or after."""
+    turns = Turns(0, 0, 0, Manners(PATIENCE, answers=False))
+    turns.start(0, 0)
+    turns.mark(Mark.SOFT_END, 0)
+    words = Words(1, 1, 2, Status.OK)
+    if known:
+        turns.words(words, 0)
+    turns.mark(Mark.RELEASE, 0)
+    if not known:
+        assert turns.state is State.NOTING
+        turns.words(words, 0)
+    return turns
+
+
+def test_a_turn_that_is_not_to_be_answered_ends_when_its_words_are_known() -> None:
+    for known in (True, False):
+        turns = unanswered(known=known)
+        assert turns.endings == [Ending(1, 1, Outcome.NOTED)]
+        assert (turns.state, turns.released, turns.answer) == (State.LISTENING, 0, 2)
+        phases = [Phase.BEGAN, Phase.CLOSED]
+        assert turns.steps == [Step(phase, 1, 1) for phase in phases]
+
+
+def test_words_that_never_come_do_not_keep_it_open() -> None:
+    turns = Turns(0, 0, 0, Manners(PATIENCE, answers=False))
+    turns.start(0, 0)
+    turns.mark(Mark.RELEASE, 0)
+    turns.tick(PATIENCE)
+    assert turns.endings == [Ending(1, 1, Outcome.TIMED_OUT)]
+
+
+def test_whoever_goes_on_speaking_before_they_are_known_begins_another_turn() -> None:
+    turns = Turns(0, 0, 0, Manners(PATIENCE, answers=False))
+    turns.start(0, 0)
+    turns.mark(Mark.RELEASE, 0)
+    turns.start(5, 5)
+    assert turns.endings == [Ending(1, 1, Outcome.NOTED)]
+    assert (turns.turn, turns.state) == (2, State.HEARING)
+
+
+def test_an_answer_that_is_asked_for_comes_at_once_or_behind_the_words() -> None:
+    turns = unanswered(known=True)
+    turns.want()
+    assert turns.wanted
+    turns.speak(0)
+    assert (turns.turn, turns.answer, turns.released) == (2, 3, 3)
+    assert turns.steps[-1] == Step(Phase.RELEASED, 2, 3)
+    turns.want()
+    assert not turns.wanted, "it is there already"
+
+    waiting = Turns(0, 0, 0, Manners(PATIENCE, answers=False))
+    waiting.start(0, 0)
+    waiting.want()
+    waiting.mark(Mark.RELEASE, 0)
+    assert (waiting.wanted, waiting.state) == (True, State.NOTING)
+    waiting.words(Words(1, 1, 0, Status.EMPTY), 0)
+    assert (waiting.wanted, waiting.state) == (True, State.LISTENING)
+
+
+def test_a_turn_that_is_answered_anyhow_is_the_answer_that_was_asked_for() -> None:
+    turns = spoken()
+    turns.want()
+    turns.mark(Mark.RELEASE, 0)
+    turns.played(Played(1, 9, final=True), end(Status.OK), 20)
+    assert not turns.wanted
+
+
+def test_what_is_dropped_was_never_said() -> None:
+    turns = spoken()
+    turns.drop(0)
+    assert turns.endings == [Ending(1, 1, Outcome.NO_SPEECH)]
+    assert (turns.answer, turns.state) == (2, State.LISTENING)
+    turns.drop(0)
+    assert len(turns.endings) == 1

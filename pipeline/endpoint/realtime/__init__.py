@@ -1,0 +1,1 @@
+"""The OpenAI Realtime protocol over one conversation."""
