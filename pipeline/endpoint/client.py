@@ -300,7 +300,9 @@ async def _dial(url: str, token: str, deadline_s: float) -> ClientConnection:
         raise SessionError(str(error), "Give one like ws://127.0.0.1:8765") from None
     except (OSError, InvalidHandshake, EOFError) as error:
         message = f"there is no server of voxring at {url}: {reason(error)}"
-        raise SessionError(message, "Start one with `voxring serve`, or check the address") from None
+        raise SessionError(
+            message, "Start one with `voxring serve`, or check the address"
+        ) from None
 
 
 async def _begin(socket: ClientConnection, start: dict[str, object]) -> Ready:
@@ -330,13 +332,17 @@ def _refused(error: InvalidStatus) -> Refused:
     response = error.response
     status = response.status_code
     told = (response.body or b"").decode("utf-8", "replace").strip().split("\n")[0]
-    after = response.headers.get("Retry-After", "")
     message = f"the server answered {status}: {told or response.reason_phrase}"
-    return Refused(status, message, REMEDIES.get(status, ""), float(after) if after.isdigit() else None)
+    after = response.headers.get("Retry-After", "")
+    retry_after_s = float(after) if after.isdigit() else None
+    return Refused(status, message, REMEDIES.get(status, ""), retry_after_s)
+        status, message, REMEDIES.get(status, ""), float(after) if after.isdigit() else None
+    )
 
 
 def _told(closed: ConnectionClosed) -> Closed:
     frame = closed.rcvd or closed.sent
     code = frame.code if frame else 1006
-    why = (frame.reason if frame else "") or ("the connection was lost" if code == 1006 else "closed")
-    return Closed(code, f"the conversation is over ({code}): {why}", CLOSE_REMEDIES.get(code, ""))
+    why = frame.reason if frame else "the connection was lost"
+    message = f"the conversation is over ({code}): {why or 'no reason was given'}"
+    return Closed(code, message, CLOSE_REMEDIES.get(code, ""))

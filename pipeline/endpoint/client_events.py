@@ -1,4 +1,4 @@
-"""What the server of `/v1/voice` tells a client: one class for each type in docs/voice-protocol.md."""
+"""What a client of `/v1/voice` is told: a class for each type in docs/voice-protocol.md."""
 
 import json
 from dataclasses import MISSING, dataclass, field, fields

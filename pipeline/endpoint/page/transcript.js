@@ -14,6 +14,7 @@ export class Transcript {
   #list;
   #scroller;
   #turns = new Map(); // number to row
+  #isNear = true; // the end is in sight
 
   /**
    * @param {HTMLOListElement} list
@@ -22,6 +23,8 @@ export class Transcript {
   constructor(list, scroller) {
     this.#list = list;
     this.#scroller = scroller;
+    scroller.addEventListener("scroll", () => (this.#isNear = this.#measure()));
+    new ResizeObserver(() => this.#keepInSight(() => {})).observe(scroller);
   }
 
   /** The server counts anew. */
@@ -76,10 +79,13 @@ export class Transcript {
   }
 
   #keepInSight(change) {
-    const box = this.#scroller;
-    const wasNear = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_PX;
     change();
-    if (wasNear) box.scrollTop = box.scrollHeight;
+    if (this.#isNear) this.#scroller.scrollTop = this.#scroller.scrollHeight;
+  }
+
+  #measure() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight < NEAR_PX;
   }
 }
 

@@ -105,8 +105,8 @@ def test_a_little_sound_waits_no_longer_than_the_buffer_is_long(modules: "sync_a
 
 
 def test_an_end_is_no_underrun_and_all_is_played(modules: "sync_api.Page") -> None:
-    body = "buffer.begin(); buffer.push(sound(45)); buffer.end(); for (let i = 0; i < 6; i++) read(10);"
-    told = buffered(modules, body)
+    body = "buffer.begin(); buffer.push(sound(45)); buffer.end();"
+    told = buffered(modules, body + "for (let i = 0; i < 6; i++) read(10);")
     assert told["heard"] == [1] * 45 + [0] * 15
     assert (told["played"], told["underruns"], told["done"]) == (45, 0, True)
 
@@ -114,7 +114,9 @@ def test_an_end_is_no_underrun_and_all_is_played(modules: "sync_api.Page") -> No
 def test_missing_sound_is_counted_fades_out_and_makes_the_buffer_larger(
     modules: "sync_api.Page",
 ) -> None:
-    told = buffered(modules, "buffer.begin(); buffer.push(sound(45)); for (let i = 0; i < 5; i++) read(10);")
+    told = buffered(
+        modules, "buffer.begin(); buffer.push(sound(45)); for (let i = 0; i < 5; i++) read(10);"
+    )
     assert told["underruns"] == 1
     assert told["target"] == 70
     assert told["heard"][45:] == [0.75, 0.5, 0.25, 0, 0]
