@@ -336,8 +336,6 @@ def _refused(error: InvalidStatus) -> Refused:
     after = response.headers.get("Retry-After", "")
     retry_after_s = float(after) if after.isdigit() else None
     return Refused(status, message, REMEDIES.get(status, ""), retry_after_s)
-        status, message, REMEDIES.get(status, ""), float(after) if after.isdigit() else None
-    )
 
 
 def _told(closed: ConnectionClosed) -> Closed:
