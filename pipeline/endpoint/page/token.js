@@ -18,6 +18,7 @@ export function askForToken(reason) {
   document.getElementById("token-reason").textContent = reason;
   field.value = "";
   dialog.returnValue = "";
+  document.getElementById("token-cancel").onclick = () => dialog.close();
   dialog.showModal();
   field.focus();
   return new Promise((resolve) => {

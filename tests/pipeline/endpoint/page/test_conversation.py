@@ -86,7 +86,7 @@ def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
             first = visitor.page.locator(".turn").nth(0)
             await first.get_by_text("interrupted").wait_for()
             second = visitor.page.locator(".turn").nth(1)
-            await second.get_by_text("Plants need").wait_for()
+            await second.locator(".reply").get_by_text("Plants need").wait_for()
             await visitor.page.keyboard.press("Escape")
             await second.get_by_text("interrupted").wait_for()
             for turn in (first, second):

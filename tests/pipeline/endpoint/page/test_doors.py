@@ -10,6 +10,7 @@ from pipeline.pipeline import Pipeline
 from tests.pipeline.endpoint.page.browsing import ALLOW_MICROPHONE, visit
 from tests.pipeline.endpoint.running import config_for, run
 
+CONNECTED = "#connection[data-state=open]"
 TOKEN = "correct-horse-battery-staple-0123456789"
 
 
@@ -21,7 +22,7 @@ def test_a_full_server_and_one_that_goes_away_are_told_and_tried_again() -> None
             assert "full" in await visitor.until("#notice-text", "full")
             await someone.close()
             await visitor.press("Try now")
-            await visitor.until("#connection-text", "Connected")
+            await visitor.until(CONNECTED)
             assert not await visitor.page.locator("#notice").is_visible()
             await server.drain()
             assert "ended" in await visitor.until("#notice-text", "ended")
@@ -36,12 +37,12 @@ def test_a_server_that_comes_back_is_found_again_by_itself() -> None:
         port = int(server.url.rpartition(":")[2])
         async with visit(server.url, ALLOW_MICROPHONE) as visitor:
             await visitor.press("Start")
-            await visitor.until("#connection-text", "Connected")
+            await visitor.until(CONNECTED)
             await server.__aexit__(None, None, None)
             await visitor.until("#notice-text", "cannot be reached")
             async with Server(config_for(f"serve.port={port}")) as again:
                 again.open_doors(pipeline)
-                await visitor.until("#connection-text", "Connected")
+                await visitor.until(CONNECTED)
 
     run(work)
 
@@ -58,13 +59,13 @@ def test_a_token_is_asked_for_until_it_is_right(monkeypatch: pytest.MonkeyPatch)
             await visitor.until("#token-reason", "not valid")
             await field.fill(TOKEN)
             await field.press("Enter")
-            await visitor.until("#connection-text", "Connected")
+            await visitor.until(CONNECTED)
             await visitor.press("End")
             await visitor.press("Start")  # it is known now
-            await visitor.until("#connection-text", "Connected")
+            await visitor.until(CONNECTED)
             await visitor.page.reload()
             await visitor.press("Start")
-            await visitor.until("#connection-text", "Connected")
+            await visitor.until(CONNECTED)
 
     run(work)
 
