@@ -1,5 +1,6 @@
 // One press of "Start" to one of "End": microphone, loudspeaker, connection, and what they tell.
 
+import { LISTENING, nextActivity } from "./activity.js";
 import { Answers } from "./answers.js";
 import { Connection } from "./connection.js";
 import { segments } from "./latency.js";
@@ -19,6 +20,7 @@ export class Conversation {
   #loudspeaker = null;
   #connection;
   #answers = null;
+  #activity = LISTENING;
   #isMuted = false;
   #isOver = false;
   #hadSession = false;
@@ -94,7 +96,7 @@ export class Conversation {
     this.#view.isMuted = isMuted;
     this.#view.level = 0;
     this.#view.announce(isMuted ? "Muted" : "Microphone on");
-    if (this.#connection.isOpen) this.#listening();
+    if (this.#connection.isOpen) this.#show(this.#activity);
   }
 
   /** What was said is complete. */
@@ -107,7 +109,7 @@ export class Conversation {
     if (!this.#connection.isOpen) return;
     this.#answers.stop();
     this.#connection.send({ type: "cancel" });
-    this.#view.announce("Interrupted");
+    if (this.#activity.name === "speaking") this.#view.announce("Interrupted");
   }
 
   #said(frame, level) {
@@ -131,7 +133,7 @@ export class Conversation {
     if (this.#hadSession) this.#transcript.divide("a new conversation");
     this.#hadSession = true;
     if (this.#isMuted) this.#connection.send({ type: "mute" });
-    this.#listening();
+    this.#show(LISTENING);
   }
 
   #waits(message) {
@@ -146,20 +148,20 @@ export class Conversation {
     this.#onOver(needsToken, message);
   }
 
-  #listening() {
-    this.#view.activity(this.#isMuted ? "muted" : "listening");
+  #show(activity) {
+    this.#activity = activity;
+    const isQuiet = activity.name === "listening" || activity.name === "hearing";
+    this.#view.activity(this.#isMuted && isQuiet ? "muted" : activity.name);
   }
 
   #take(event) {
     this.#answers.take(event);
+    this.#show(nextActivity(this.#activity, event));
     const { type, turn } = event;
-    if (type === "speech_started") this.#view.activity("hearing");
-    if (type === "speech_stopped") this.#view.activity("thinking");
     if (type === "user_text") this.#transcript.user(turn, event.text);
-    if (type === "sound_started") this.#view.activity("speaking");
     if (type === "turn_ended") this.#turnEnded(event);
     if (type === "error") this.#view.notice(event.message);
-    if (type === "closing") this.#view.notice(`The server will close: ${event.reason}.`);
+    if (type === "closing") this.#view.notice(`The server closes this in ${event.in_s} s.`);
     if (type === "sound_dropped") this.#view.notice("The connection is too slow for the answer.");
   }
 
@@ -169,6 +171,5 @@ export class Conversation {
     this.#transcript.time(event.turn, segments(milestones, this.#answers.delayMs(event.answer)));
     this.#answers.forget(event.answer);
     if (event.outcome !== "failed") this.#view.clearNotice();
-    this.#listening();
   }
 }

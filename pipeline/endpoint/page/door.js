@@ -37,6 +37,7 @@ async function askHealth(base) {
   const response = await ask(new URL("health", base), {});
   const health = await response.json().catch(() => ({}));
   const retryAfterS = Number(response.headers.get("Retry-After")) || 0;
+  if (health.draining) throw new Refusal("The server is about to end.", { retryAfterS });
   if (health.ready === false) throw new Refusal("The server is not ready yet.", { retryAfterS });
   if (health.places === 0) {
     throw new Refusal("The server is full: all its places are taken.", { retryAfterS });

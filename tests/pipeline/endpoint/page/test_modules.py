@@ -245,3 +245,33 @@ def test_waits_double_to_a_limit_and_start_anew_after_success(modules: "sync_api
       return [...waits, backoff.next()];
     """
     assert call(modules, "backoff.js", body) == [0.5, 1, 2, 4, 8, 15, 15, 0.5]
+
+
+TURN = ["speech_started 1", "speech_stopped 1", "sound_started 1", "turn_ended 1"]
+
+
+@pytest.mark.parametrize(
+    ("told", "right"),
+    [
+        (TURN, ["hearing", "thinking", "speaking", "listening"]),
+        (
+            ["speech_started 1", "sound_started 1", "speech_stopped 1"],
+            ["hearing", *["speaking"] * 2],
+        ),
+        ([*TURN[:3], "speech_started 2", "turn_ended 1"], [*["hearing"] * 2]),
+        ([*TURN[:3], "speech_started 2", "sound_resumed 1"], ["hearing", "speaking"]),
+        (["speech_started 1", "turn_ended 1"], ["hearing", "listening"]),
+    ],
+    ids=["a turn", "an early answer", "interrupted", "not interrupted", "no speech"],
+)
+def test_the_page_says_what_goes_on(
+    modules: "sync_api.Page", told: list[str], right: list[str]
+) -> None:
+    events = [{"type": one.split()[0], "turn": int(one.split()[1])} for one in told]
+    body = """
+      let activity = m.LISTENING;
+      return x.map((event) => (activity = m.nextActivity(activity, event)).name);
+    """
+    given = call(modules, "activity.js", body, events)
+    assert isinstance(given, list)
+    assert given[-len(right) :] == right
