@@ -143,12 +143,14 @@ async def visit(
         await launched.close()
 
 
-def microphone(path: Path, *pauses: float) -> tuple[str, ...]:
+def microphone(path: Path, *pauses: float, seconds: float | None = None) -> tuple[str, ...]:
     """Flags of a microphone that hears the shipped question behind each pause, s, then little.
 
-    Its sound begins when the page opens it, and is heard once.
+    Its sound begins when the page opens it, and is heard once; of the question, only so many
+    seconds if they are given.
     """
     clip, rate = soundfile.read(QUESTION)
+    clip = clip[: None if seconds is None else round(seconds * rate)]
     question = soxr.resample(clip, rate, MICROPHONE_RATE)
     noise = np.random.default_rng(1)
     pieces = []

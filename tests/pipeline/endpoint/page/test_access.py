@@ -29,7 +29,7 @@ async def violations(visitor: Visit) -> list[str]:
 
 
 def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(tmp_path: Path) -> None:
-    flags = microphone(tmp_path / "question.wav", 1.0)
+    flags = microphone(tmp_path / "question.wav", 0.7, seconds=1)
 
     async def work(server: Server, pipeline: Pipeline) -> None:
         async with visit(server.url, *flags, width=360, height=740) as visitor:
@@ -57,7 +57,7 @@ def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(tmp_p
 
 
 def test_space_mutes_and_held_down_it_is_push_to_talk(tmp_path: Path) -> None:
-    flags = microphone(tmp_path / "question.wav", 4.0)
+    flags = microphone(tmp_path / "question.wav", 2.5)
 
     async def work(server: Server, pipeline: Pipeline) -> None:
         async with visit(server.url, *flags) as visitor:

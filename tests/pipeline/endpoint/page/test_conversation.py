@@ -47,7 +47,7 @@ def likeness(sound: NDArray[np.floating], part: NDArray[np.floating]) -> float:
 
 
 def test_a_question_is_heard_and_its_answer_sounds_and_is_written(tmp_path: Path) -> None:
-    flags = microphone(tmp_path / "question.wav", 1.0)
+    flags = microphone(tmp_path / "question.wav", 0.7, seconds=1)
 
     async def work(server: Server, pipeline: Pipeline) -> None:
         sent = await answer_to_a_client(server.url)
@@ -78,7 +78,7 @@ def test_a_question_is_heard_and_its_answer_sounds_and_is_written(tmp_path: Path
 def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
     tmp_path: Path,
 ) -> None:
-    flags = microphone(tmp_path / "two.wav", 1.0, 1.5)
+    flags = microphone(tmp_path / "two.wav", 0.7, 1.5, seconds=1)
 
     async def work(server: Server, pipeline: Pipeline) -> None:
         async with visit(server.url, *flags) as visitor:

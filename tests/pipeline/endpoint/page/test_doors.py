@@ -1,7 +1,5 @@
 """What the page says where it cannot talk: no place, no server, no token, no microphone."""
 
-import asyncio
-
 import pytest
 
 from pipeline.endpoint.client import VoiceClient
@@ -25,9 +23,8 @@ def test_a_full_server_and_one_that_goes_away_are_told_and_tried_again() -> None
             await visitor.until(CONNECTED)
             assert not await visitor.page.locator("#notice").is_visible()
             await server.drain()
-            assert "ended" in await visitor.until("#notice-text", "ended")
             await visitor.until("#connection-text", "Next try in")
-            await visitor.until("#notice-text", "not ready")
+            await visitor.until("#notice-text", "about to end")
 
     run(work, "pipeline.lanes=1")
 
@@ -78,6 +75,5 @@ def test_a_microphone_that_is_refused_is_told() -> None:
             assert told.startswith("The microphone is not allowed here.")
             await visitor.press("Start")  # the page is as it was
             assert server.sessions == {}
-            await asyncio.sleep(0)
 
     run(work)
