@@ -124,6 +124,10 @@ class ClientLane:
             return ""
         return self._captions.reply(played.answer, played.position)
 
+    def words(self, answer: int, position: int) -> str:
+        """What the first `position` ids of an answer spell; "" once its turn is over."""
+        return self._captions.reply(answer, position)
+
     def play(
         self, clip: Path, *, speech_end_s: float | None = None, out: Path | None = None
     ) -> None:

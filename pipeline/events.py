@@ -66,6 +66,8 @@ class Sound:
         samples: int16 [n], mono.
         rate: samples per second.
         first: index of its first sample in the answer.
+        position: how many ids of the reply are voiced to their end with its last sample; 0 where
+            the lane has no lead.
     """
 
     samples: NDArray[np.int16]
@@ -73,6 +75,7 @@ class Sound:
     turn: int = 0
     answer: int = 0
     first: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

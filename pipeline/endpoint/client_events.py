@@ -98,6 +98,15 @@ class Sound:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """The first `samples` samples of an answer voice this beginning of the reply."""
+
+    answer: int
+    text: str
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class SoundPaused:
     """A voice came over the answer: stop playing, keep what is not played."""
 
@@ -195,6 +204,7 @@ Event = (
     | ReplyText
     | SoundStarted
     | Sound
+    | Words
     | SoundPaused
     | SoundResumed
     | SoundCut
@@ -213,6 +223,7 @@ TYPES: dict[str, type[Any]] = {
     "user_text": UserText,
     "reply_text": ReplyText,
     "sound_started": SoundStarted,
+    "words": Words,
     "sound_paused": SoundPaused,
     "sound_resumed": SoundResumed,
     "sound_cut": SoundCut,

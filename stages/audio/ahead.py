@@ -33,6 +33,7 @@ class Piece:
         samples: int16 [n], a copy.
         first: index of its first sample in the answer.
         stamp: monotonic ns since when it was there.
+        position: ids that are voiced to their end with its last sample.
     """
 
     samples: NDArray[np.int16]
@@ -41,6 +42,7 @@ class Piece:
     answer: int
     first: int
     stamp: int
+    position: int
 
 
 class Ahead:
@@ -109,4 +111,12 @@ class Ahead:
         self._blocks += 1
         self._ends.append(self.sent)
         self._positions.append(block.position)
-        return Piece(samples, block.rate, block.turn, block.answer, block.first, block.stamp)
+        return Piece(
+            samples=samples,
+            rate=block.rate,
+            turn=block.turn,
+            answer=block.answer,
+            first=block.first,
+            stamp=block.stamp,
+            position=block.position,
+        )

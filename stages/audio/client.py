@@ -199,8 +199,8 @@ class ClientSession(Session):
             pieces = ahead.take(gate, due, batch)
         if pieces and pieces[0].first < due:
             self._was_late(pieces[0], due, now)
-        for piece in pieces:
-            self.on_sound(Sound(piece.samples, piece.rate, piece.turn, piece.answer, piece.first))
+        for p in pieces:
+            self.on_sound(Sound(p.samples, p.rate, p.turn, p.answer, p.first, p.position))
         if ahead.is_whole(gate):
             self.on_sound(SoundEnded(gate.answer, ahead.sent))
 

@@ -3,18 +3,15 @@
 import { Captions } from "./captions.js";
 
 export class Answers {
-  #rate;
   #loudspeaker;
   #wires;
   #known = new Map(); // number to {turn, captions, report}
 
   /**
-   * @param {number} rate samples per second
    * @param {import("./loudspeaker.js").Loudspeaker} loudspeaker
    * @param {{send: (message: object) => void, onHeard: (turn: number, text: string) => void}} wires
    */
-  constructor(rate, loudspeaker, wires) {
-    this.#rate = rate;
+  constructor(loudspeaker, wires) {
     this.#loudspeaker = loudspeaker;
     this.#wires = wires;
   }
@@ -22,21 +19,22 @@ export class Answers {
   /** Take an event of the server that is about an answer; others are no matter. */
   take(event) {
     const { type, turn, answer } = event;
-    if (type === "reply_text") this.#of(answer, turn).captions.write(event.text);
+    if (type === "words") this.#known.get(answer)?.captions.mark(event.samples, event.text);
     if (type === "sound_started") this.#begin(answer, turn);
     if (type === "sound_paused") this.#loudspeaker.pause();
     if (type === "sound_resumed") this.#loudspeaker.resume();
     if (type === "sound_cut") this.#cut(answer);
-    if (type === "sound_ended") this.#end(answer, event.samples);
+    if (type === "sound_ended") this.#loudspeaker.end();
   }
 
   /** What the loudspeaker says has been heard. */
   heard(report) {
     const known = this.#known.get(report.answer);
     if (!known) return;
-    known.report = report;
-    this.#tell(report);
-    this.#wires.onHeard(known.turn, known.captions.heard(report.samples));
+    const samples = Math.max(report.samples, known.report?.samples ?? 0);
+    known.report = { ...report, samples };
+    this.#tell(known.report);
+    this.#wires.onHeard(known.turn, known.captions.heard(samples));
   }
 
   /** From a first sound's coming to its being heard, ms. */
@@ -54,23 +52,9 @@ export class Answers {
     this.#loudspeaker.cut();
   }
 
-  #of(answer, turn) {
-    let known = this.#known.get(answer);
-    if (!known) {
-      known = { turn, captions: new Captions(this.#rate), report: null };
-      this.#known.set(answer, known);
-    }
-    return known;
-  }
-
   #begin(answer, turn) {
-    this.#of(answer, turn);
+    this.#known.set(answer, { turn, captions: new Captions(), report: null });
     this.#loudspeaker.begin(answer);
-  }
-
-  #end(answer, samples) {
-    this.#known.get(answer)?.captions.end(samples);
-    this.#loudspeaker.end();
   }
 
   /** Silence; the last report counts behind this event, also if we had been silent before it. */

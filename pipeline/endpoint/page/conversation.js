@@ -57,7 +57,7 @@ export class Conversation {
     const isRunning = this.#context.resume();
     const onReport = (report) => this.#answers.heard(report);
     this.#loudspeaker = await Loudspeaker.open(this.#context, { rate: RATE, onReport });
-    this.#answers = new Answers(RATE, this.#loudspeaker, {
+    this.#answers = new Answers(this.#loudspeaker, {
       send: (message) => this.#connection.send(message),
       onHeard: (turn, text) => this.#transcript.reply(turn, text),
     });

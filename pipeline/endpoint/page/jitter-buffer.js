@@ -44,6 +44,11 @@ export class JitterBuffer {
     return this.#isPlaying;
   }
 
+  /** Whether it is silent though it has sound. */
+  get isPaused() {
+    return this.#isPaused;
+  }
+
   /** How long sound is kept before it is played, ms. */
   get targetMs() {
     return this.#targetMs;

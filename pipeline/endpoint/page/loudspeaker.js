@@ -2,26 +2,32 @@
 
 export class Loudspeaker {
   #context;
+  #rate; // of the sound that comes
   #node;
   #isOpen = false; // sound of the server is of an answer that may be heard
 
-  constructor(context, node, onReport) {
+  constructor(context, node, { rate, onReport }) {
     this.#context = context;
     this.#node = node;
-    node.port.onmessage = ({ data }) => this.#later(data, onReport);
+    this.#rate = rate;
+    node.port.onmessage = ({ data }) => this.#tell(data, onReport);
   }
 
   /**
    * @param {AudioContext} context where it sounds
    * @param {{rate: number, onReport: (report: object) => void}} wishes the rate of the sound that will
-   *   come; `onReport` gets what playback-worklet.js posts, when it is really heard
+   *   come; `onReport` gets what playback-worklet.js posts, less what the device still has
    */
-  static async open(context, { rate, onReport }) {
+  static async open(context, wishes) {
     await context.audioWorklet.addModule(new URL("playback-worklet.js", import.meta.url));
-    const options = { numberOfInputs: 0, outputChannelCount: [1], processorOptions: { rate } };
+    const options = {
+      numberOfInputs: 0,
+      outputChannelCount: [1],
+      processorOptions: { rate: wishes.rate },
+    };
     const node = new AudioWorkletNode(context, "playback", options);
     node.connect(context.destination);
-    return new Loudspeaker(context, node, onReport);
+    return new Loudspeaker(context, node, wishes);
   }
 
   /** Sound of this answer follows. */
@@ -66,7 +72,16 @@ export class Loudspeaker {
     return 1000 * (this.#context.outputLatency || this.#context.baseLatency || 0);
   }
 
-  #later(report, onReport) {
-    setTimeout(onReport, this.latencyMs, { ...report, delayMs: report.delayMs + this.latencyMs });
+  /** What has left the worklet is heard a little later; what has left it is heard. */
+  #tell(report, onReport) {
+    const latencyMs = this.latencyMs;
+    const told = { ...report, delayMs: report.delayMs + latencyMs };
+    if (report.isStill) onReport(told);
+    else if (report.final) setTimeout(onReport, latencyMs, told);
+    else onReport({ ...told, samples: this.#less(report.samples, latencyMs) });
+  }
+
+  #less(samples, ms) {
+    return Math.max(0, Math.round(samples - (ms / 1000) * this.#rate));
   }
 }

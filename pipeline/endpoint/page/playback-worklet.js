@@ -2,7 +2,8 @@
 //   {type: "begin", answer}, {type: "sound", bytes: int16 PCM}, {type: "end"}, {type: "cut"},
 //   {type: "pause"}, {type: "resume"}
 // and posts what has left it, about every 100 ms and at the end of each answer:
-//   {answer, samples, final, underruns, delayMs, targetMs}, samples at the connection's rate.
+//   {answer, samples, final, isStill, underruns, delayMs, targetMs}, samples at the connection's
+//   rate; `isStill`: paused or cut, so that what has left here is all.
 
 import { JitterBuffer } from "./jitter-buffer.js";
 import { decode } from "./pcm.js";
@@ -29,9 +30,8 @@ class Playback extends AudioWorkletProcessor {
   process(inputs, [[block]]) {
     this.#buffer.read(block);
     if (this.#answer === null) return true;
-    this.#unreported += block.length;
     if (this.#buffer.isDone) this.#finish();
-    else if (this.#unreported >= (REPORT_MS / 1000) * sampleRate) this.#report(false);
+    else if (!this.#buffer.isPaused) this.#reportWhenDue(block.length);
     return true;
   }
 
@@ -51,7 +51,7 @@ class Playback extends AudioWorkletProcessor {
     else if (this.#answer === null) return; // it was cut
     else if (message.type === "sound") this.#push(decode(message.bytes));
     else if (message.type === "end") this.#end();
-    else if (message.type === "pause") this.#buffer.pause();
+    else if (message.type === "pause") this.#pause();
     else if (message.type === "resume") this.#buffer.resume();
   }
 
@@ -73,22 +73,32 @@ class Playback extends AudioWorkletProcessor {
     this.#buffer.end();
   }
 
+  #pause() {
+    this.#buffer.pause();
+    this.#report({ isStill: true });
+  }
+
   #cut() {
     this.#waiting = [];
     if (this.#answer === null) return;
     this.#buffer.flush();
-    this.#finish();
+    this.#finish({ isStill: true });
   }
 
-  #finish() {
-    this.#report(true);
+  #finish({ isStill = false } = {}) {
+    this.#report({ final: true, isStill });
     this.#answer = null;
     while (this.#waiting.length > 0 && !this.#mustWait(this.#waiting[0])) {
       this.#apply(this.#waiting.shift());
     }
   }
 
-  #report(final) {
+  #reportWhenDue(samples) {
+    this.#unreported += samples;
+    if (this.#unreported >= (REPORT_MS / 1000) * sampleRate) this.#report();
+  }
+
+  #report({ final = false, isStill = false } = {}) {
     this.#unreported = 0;
     const buffer = this.#buffer;
     const samples = Math.round((buffer.played * this.#rate) / sampleRate);
@@ -96,6 +106,7 @@ class Playback extends AudioWorkletProcessor {
       answer: this.#answer,
       samples: Math.min(samples, this.#received),
       final,
+      isStill,
       underruns: buffer.underruns,
       delayMs: (1000 * buffer.delay) / sampleRate,
       targetMs: buffer.targetMs,

@@ -81,6 +81,7 @@ class Conversation:
         self._ear = ear(start.rate)
         self._voice = Voice(start.rate)
         self._answer: int | None = None  # whose sound is being sent
+        self._position = 0  # ids of it whose words were told
 
     def greet(self, session: Session) -> None:
         """Say that everything is ready."""
@@ -145,10 +146,19 @@ class Conversation:
 
     def _send(self, sound: Sound) -> None:
         if sound.answer != self._answer:
-            self._answer = sound.answer
+            self._answer, self._position = sound.answer, 0
             self._voice.begin()
             self._peer.tell(pack("sound_started", turn=sound.turn, answer=sound.answer))
         self._send_bytes(self._voice.feed(sound.samples, sound.rate), sound.answer)
+        if sound.position != self._position:
+            self._position = sound.position
+            self._tell_words(sound)
+
+    def _tell_words(self, sound: Sound) -> None:
+        """Say which words the sound so far has voiced."""
+        if text := self._lane.words(sound.answer, sound.position):
+            samples = (sound.first + len(sound.samples)) * self._start.rate // sound.rate
+            self._peer.tell(pack("words", answer=sound.answer, text=text, samples=samples))
 
     def _send_bytes(self, pcm: bytes, answer: int) -> None:
         if pcm:

@@ -15,10 +15,12 @@ from pipeline.endpoint.client_events import (
     SpeechStarted,
     TurnEnded,
     UserText,
+    Words,
 )
 from pipeline.endpoint.server import Server
 from pipeline.pipeline import Pipeline
-from tests.pipeline.endpoint.running import loud, quiet, run
+from tests.pipeline.endpoint.running import loud, quiet
+from tests.pipeline.endpoint.serving import run
 
 RATE = 24_000
 REPLY = "It is time to speak."
@@ -68,6 +70,11 @@ def test_a_question_is_answered_with_words_and_sound() -> None:
     assert end.samples == len(sound)
     assert abs(len(sound) / RATE - TONE_S * len(REPLY)) < 0.05
     assert np.sqrt(np.mean(np.square(sound, dtype=float))) > 1000
+    words = [event for event in told if isinstance(event, Words)]
+    assert words[-1].text == REPLY
+    for event in words:  # a character is a tone
+        assert REPLY.startswith(event.text)
+        assert abs(event.samples / RATE - TONE_S * len(event.text)) < 0.001
 
 
 def test_a_cancelled_answer_stops_and_only_what_was_played_is_remembered() -> None:

@@ -8,7 +8,7 @@ from pipeline.endpoint.server import Server
 from pipeline.pipeline import Pipeline
 from tests.pipeline.endpoint.page.browsing import Visit, microphone, visit
 from tests.pipeline.endpoint.page.test_conversation import HEARD, SAYS
-from tests.pipeline.endpoint.running import run
+from tests.pipeline.endpoint.serving import run
 
 axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="needs axe (extra dev)")
 

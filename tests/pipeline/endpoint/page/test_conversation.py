@@ -12,7 +12,8 @@ from pipeline.endpoint.client_events import Sound, TurnEnded
 from pipeline.endpoint.server import Server
 from pipeline.pipeline import Pipeline
 from tests.pipeline.endpoint.page.browsing import microphone, visit
-from tests.pipeline.endpoint.running import loud, quiet, run
+from tests.pipeline.endpoint.running import loud, quiet
+from tests.pipeline.endpoint.serving import run
 
 RATE = 24_000
 ASKED = "What do plants need to grow?"

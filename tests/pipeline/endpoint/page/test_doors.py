@@ -6,7 +6,8 @@ from pipeline.endpoint.client import VoiceClient
 from pipeline.endpoint.server import Server
 from pipeline.pipeline import Pipeline
 from tests.pipeline.endpoint.page.browsing import ALLOW_MICROPHONE, visit
-from tests.pipeline.endpoint.running import config_for, run
+from tests.pipeline.endpoint.running import config_for
+from tests.pipeline.endpoint.serving import BUSY_IS_FINE, run
 
 CONNECTED = "#connection[data-state=open]"
 TOKEN = "correct-horse-battery-staple-0123456789"
@@ -37,7 +38,7 @@ def test_a_server_that_comes_back_is_found_again_by_itself() -> None:
             await visitor.until(CONNECTED)
             await server.__aexit__(None, None, None)
             await visitor.until("#notice-text", "cannot be reached")
-            async with Server(config_for(f"serve.port={port}")) as again:
+            async with Server(config_for(BUSY_IS_FINE, f"serve.port={port}")) as again:
                 again.open_doors(pipeline)
                 await visitor.until(CONNECTED)
 

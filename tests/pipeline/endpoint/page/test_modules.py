@@ -227,8 +227,7 @@ def test_a_turn_without_a_first_sound_after_its_end_has_no_bar(
 
 def test_words_appear_with_the_samples_that_voice_them(modules: "sync_api.Page") -> None:
     body = """
-      const captions = new m.Captions(1000);
-      captions.write("Plants need light, and water.");
+      const captions = new m.Captions();
       captions.mark(400, "Plants");
       captions.mark(700, "Plants need");
       return [0, 399, 400, 699, 5000].map((samples) => captions.heard(samples));

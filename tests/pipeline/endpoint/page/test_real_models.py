@@ -13,6 +13,7 @@ from pipeline.config import load_config
 from pipeline.endpoint.server import Server
 from pipeline.pipeline import Pipeline
 from tests.pipeline.endpoint.page.browsing import microphone, visit
+from tests.pipeline.endpoint.serving import BUSY_IS_FINE
 
 pytestmark = [pytest.mark.models, pytest.mark.timeout(300)]
 
@@ -34,7 +35,7 @@ def transcript(wav: Path) -> str:
 
 async def ask(wav: Path, flags: tuple[str, ...]) -> tuple[str, str]:
     """What the page says was asked and answered; what it played is in `wav`."""
-    config = load_config(None, ["audio.stage=client", "serve.port=0"])
+    config = load_config(None, ["audio.stage=client", "serve.port=0", BUSY_IS_FINE])
     async with (
         asyncio.timeout(240),
         Server(config) as server,
