@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 from pipeline.endpoint.server import Server
-from pipeline.pipeline import Pipeline
+from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.page.browsing import Visit, microphone, visit
-from tests.pipeline.endpoint.page.test_conversation import HEARD, SAYS
-from tests.pipeline.endpoint.serving import run
+from tests.pipeline.endpoint.serving import BUSY_IS_FINE
 
 axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="needs axe (extra dev)")
 
-SHORT = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+REPLY = "Yes."
+SETTINGS = (f'llm.options={{replies=["{REPLY}"], ids_per_s=200}}', BUSY_IS_FINE)
+NARROW = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 FOCUSED = "document.activeElement.id"
 
 
@@ -28,14 +29,16 @@ async def violations(visitor: Visit) -> list[str]:
     return found
 
 
-def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(tmp_path: Path) -> None:
+def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(
+    house: House, tmp_path: Path
+) -> None:
     flags = microphone(tmp_path / "question.wav", 0.7, seconds=1)
 
-    async def work(server: Server, pipeline: Pipeline) -> None:
+    async def work(server: Server) -> None:
         async with visit(server.url, *flags, width=360, height=740) as visitor:
             page = visitor.page
             assert await violations(visitor) == []
-            assert await page.evaluate(SHORT)
+            assert await page.evaluate(NARROW)
             await page.keyboard.press("Tab")
             assert await page.evaluate("document.activeElement.className") == "skip"
             await page.keyboard.press("Enter")
@@ -46,20 +49,20 @@ def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(tmp_p
             assert await page.evaluate(FOCUSED) == "mute"
             await page.get_by_role("img", name="First sound after").wait_for()
             assert await violations(visitor) == []
-            assert await page.evaluate(SHORT)
+            assert await page.evaluate(NARROW)
             order = []
             for _ in range(3):
                 order.append(await page.evaluate(FOCUSED))
                 await page.keyboard.press("Tab")
             assert order == ["mute", "talk", "interrupt"]
 
-    run(work, HEARD, SAYS)
+    house.run(work)
 
 
-def test_space_mutes_and_held_down_it_is_push_to_talk(tmp_path: Path) -> None:
+def test_space_mutes_and_held_down_it_is_push_to_talk(house: House, tmp_path: Path) -> None:
     flags = microphone(tmp_path / "question.wav", 2.5)
 
-    async def work(server: Server, pipeline: Pipeline) -> None:
+    async def work(server: Server) -> None:
         async with visit(server.url, *flags) as visitor:
             page = visitor.page
             mute = page.get_by_role("button", name="Mute")
@@ -75,6 +78,6 @@ def test_space_mutes_and_held_down_it_is_push_to_talk(tmp_path: Path) -> None:
             await page.wait_for_timeout(500)
             await page.keyboard.up("Space")  # in the middle of the question
             assert await mute.get_attribute("aria-pressed") == "true"
-            await visitor.until(".reply p", SAYS.split('"')[1])
+            await visitor.until(".reply p", REPLY)
 
-    run(work, HEARD, SAYS)
+    house.run(work)

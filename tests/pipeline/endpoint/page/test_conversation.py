@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from pipeline.endpoint.client import VoiceClient
 from pipeline.endpoint.client_events import Sound, TurnEnded
 from pipeline.endpoint.server import Server
-from pipeline.pipeline import Pipeline
+from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.page.browsing import microphone, visit
 from tests.pipeline.endpoint.running import loud, quiet
-from tests.pipeline.endpoint.serving import run
+from tests.pipeline.endpoint.serving import BUSY_IS_FINE
 
 RATE = 24_000
 ASKED = "What do plants need to grow?"
-REPLY = "Light, water and air."
-LONG_REPLY = "Plants need light and water, " * 2
-HEARD = f'asr.options={{lines=["{ASKED}"]}}'
-SAYS = f'llm.options={{replies=["{REPLY}"], ids_per_s=200}}'
-SAYS_MUCH = f'llm.options={{replies=["{LONG_REPLY}"], ids_per_s=200}}'
+REPLY = "Plants need light, water and a little air."
+SETTINGS = (
+    f'asr.options={{lines=["{ASKED}"]}}',
+    f'llm.options={{replies=["{REPLY}"], ids_per_s=200}}',
+    "pipeline.lanes=2",
+    BUSY_IS_FINE,
+)
 
 
 async def answer_to_a_client(url: str) -> NDArray[np.int16]:
@@ -47,10 +49,12 @@ def likeness(sound: NDArray[np.floating], part: NDArray[np.floating]) -> float:
     return float(there @ part / np.sqrt((there @ there) * (part @ part)))
 
 
-def test_a_question_is_heard_and_its_answer_sounds_and_is_written(tmp_path: Path) -> None:
+def test_a_question_is_heard_and_its_answer_sounds_and_is_written(
+    house: House, tmp_path: Path
+) -> None:
     flags = microphone(tmp_path / "question.wav", 0.7, seconds=1)
 
-    async def work(server: Server, pipeline: Pipeline) -> None:
+    async def work(server: Server) -> None:
         sent = await answer_to_a_client(server.url)
         async with visit(server.url, *flags) as visitor:
             await visitor.press("Start")
@@ -73,15 +77,15 @@ def test_a_question_is_heard_and_its_answer_sounds_and_is_written(tmp_path: Path
             hosts = {urlsplit(address).netloc for address in visitor.requests}
             assert hosts == {urlsplit(server.url).netloc}
 
-    run(work, HEARD, SAYS, "pipeline.lanes=2")
+    house.run(work)
 
 
 def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
-    tmp_path: Path,
+    house: House, tmp_path: Path
 ) -> None:
-    flags = microphone(tmp_path / "two.wav", 0.7, 1.5, seconds=1)
+    flags = microphone(tmp_path / "two.wav", 0.7, 1.2, seconds=1)
 
-    async def work(server: Server, pipeline: Pipeline) -> None:
+    async def work(server: Server) -> None:
         async with visit(server.url, *flags) as visitor:
             await visitor.press("Start")
             first = visitor.page.locator(".turn").nth(0)
@@ -93,8 +97,8 @@ def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
             for turn in (first, second):
                 written = (await turn.locator(".reply p").inner_text()).removesuffix("interrupted")
                 words = written.strip()
-                assert LONG_REPLY.startswith(words)
-                assert 0 < len(words) < len(LONG_REPLY.strip())
+                assert REPLY.startswith(words)
+                assert 0 < len(words) < len(REPLY.strip())
             await visitor.page.wait_for_timeout(800)  # two blocks of the tape
             before = len((await visitor.heard())[0])
             await visitor.page.wait_for_timeout(800)
@@ -103,4 +107,4 @@ def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
             assert not sound[before:].any()
             assert visitor.complaints == []
 
-    run(work, HEARD, SAYS_MUCH)
+    house.run(work)
