@@ -54,6 +54,11 @@ class Captions:
         """What the language model wrote as an answer; of it, what its first `count` ids spell."""
         return self._replies[answer].first(count) if answer in self._replies else ""
 
+    def voiced(self, answer: int, count: int) -> str | None:
+        """What the first `count` ids of an answer spell; None while not all of them are known."""
+        text = self._replies.get(answer)
+        return text.first(count) if text is not None and len(text) >= count else None
+
     def forget(self, turn: int, answer: int) -> None:
         """A turn is over and was told."""
         self._heard.pop(turn, None)
@@ -96,6 +101,9 @@ class _Text:
         self._vocabulary = vocabulary
         self._ids: list[int] = []
         self._spelled = b""
+
+    def __len__(self) -> int:
+        return len(self._ids)
 
     @property
     def text(self) -> str:
