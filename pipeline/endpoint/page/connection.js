@@ -152,13 +152,15 @@ export class Connection {
   }
 
   #closed(code, reason) {
+    const wasReady = this.#isReady;
     this.#leave();
     const farewell = FAREWELLS[code];
     if (farewell) {
       this.#isWanted = false;
       this.#listener.onState("closed", farewell);
     } else if (this.#isWanted) {
-      this.#wait(REASONS[code] ?? (reason || "The connection was lost."), 0);
+      const unknown = wasReady ? "The connection was lost." : "The server let nobody in.";
+      this.#wait(REASONS[code] ?? (reason || unknown), 0);
     }
   }
 

@@ -19,9 +19,11 @@ const SHORTEST_MS = 0.5;
  *   before the end of speech
  */
 export function segments(milestones, browserMs) {
-  if (!(milestones.first_audio > 0)) return [];
+  const heard = milestones.first_audio;
+  if (!(heard > 0)) return [];
   const reached = PHASES.map((phase) => ({ ...phase, at: latest(milestones, phase.ends) }))
-    .filter((phase) => phase.at !== undefined && phase.at <= milestones.first_audio)
+    .filter((phase) => phase.at !== undefined)
+    .map((phase) => ({ ...phase, at: Math.min(phase.at, heard) })) // stages tell a moment late
     .sort((a, b) => a.at - b.at);
   let before = 0;
   const parts = reached.map(({ key, name, at }) => {

@@ -1,6 +1,10 @@
 """The Python client, with a real endpoint on scripted stages."""
 
 import asyncio
+import os
+import sys
+import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +22,12 @@ from pipeline.endpoint.client_events import (
     Words,
 )
 from pipeline.endpoint.server import Server
+from stages.tts.tones import read_tones
 from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.running import loud, quiet
 from tests.pipeline.endpoint.serving import BUSY_IS_FINE, another_server
 
+ROOT = Path(__file__).parents[3]
 RATE = 24_000
 REPLY = "It is time to speak."
 TONE_S = 0.06  # of each character
@@ -170,6 +176,29 @@ def test_a_token_opens_the_door(house: House, monkeypatch: pytest.MonkeyPatch) -
                 return (await ask(client))[1]
 
     assert house.run(work).outcome == "answered"
+
+
+def test_the_demo_asks_the_shipped_question_and_keeps_the_answer(
+    house: House, tmp_path: Path
+) -> None:
+    async def work(server: Server) -> str:
+        await house.idle()
+        answer = str(tmp_path / "answer.wav")
+        program = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(ROOT / "demos" / "client.py")),
+            *(server.url, str(ROOT / "demos" / "question.wav"), answer),
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        told, _ = await program.communicate()
+        assert program.returncode == 0
+        return told.decode()
+
+    assert house.run(work) == f"What time is it? → {REPLY}\n"
+    with wave.open(str(tmp_path / "answer.wav")) as clip:
+        sound = np.frombuffer(clip.readframes(-1), np.int16)
+        rate = clip.getframerate()
+    assert bytes(read_tones(sound, rate)).decode() == REPLY
 
 
 def test_the_end_of_the_server_is_told(house: House) -> None:

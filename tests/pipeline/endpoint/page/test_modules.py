@@ -218,6 +218,14 @@ def test_a_late_release_comes_late_in_the_bar(modules: "sync_api.Page") -> None:
     assert sum(part["ms"] for part in parts) == 905
 
 
+def test_a_stage_that_tells_a_moment_late_keeps_its_part(modules: "sync_api.Page") -> None:
+    milestones = {**MILESTONES, "first_sound": 304.2}
+    parts = call(modules, "latency.js", "return m.segments(x, 0)", milestones)
+    named = {part["key"]: part["ms"] for part in parts}
+    assert named["voice"] == 304 - 252
+    assert sum(named.values()) == 304
+
+
 @pytest.mark.parametrize("milestones", [{}, {"silence": 60}, {"release": -40, "first_audio": -20}])
 def test_a_turn_without_a_first_sound_after_its_end_has_no_bar(
     modules: "sync_api.Page", milestones: dict[str, float]
