@@ -77,6 +77,7 @@ REMEDIES = {
     429: "End another conversation of this token first",
     503: "Try again later",
 }
+_EXAMPLE = "Give one like ws://127.0.0.1:8765"
 AGAIN = "Try again later"
 CLOSE_REMEDIES = {1001: AGAIN, 1011: AGAIN, 1013: AGAIN, 4002: "Begin another conversation"}
 
@@ -270,10 +271,14 @@ def address(url: str) -> str:
     Raises:
         SessionError: it is no address of a server.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise SessionError(f"no address of a server: {url!r}: {error}", _EXAMPLE) from None
     schemes = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
     if parts.scheme not in schemes or not parts.netloc:
-        raise SessionError(f"no address of a server: {url!r}", "Give one like ws://127.0.0.1:8765")
+        raise SessionError(f"no address of a server: {url!r}", _EXAMPLE)
     path = parts.path.rstrip("/").removesuffix(PATH) + PATH
     return urlunsplit((schemes[parts.scheme], parts.netloc, path, parts.query, ""))
 
@@ -297,7 +302,7 @@ async def _dial(url: str, token: str, deadline_s: float) -> ClientConnection:
     except InvalidStatus as error:
         raise _refused(error) from None
     except InvalidURI as error:
-        raise SessionError(str(error), "Give one like ws://127.0.0.1:8765") from None
+        raise SessionError(str(error), _EXAMPLE) from None
     except (OSError, InvalidHandshake, EOFError) as error:
         message = f"there is no server of voxring at {url}: {reason(error)}"
         raise SessionError(

@@ -1,5 +1,5 @@
-// How long to wait before the next try: twice as long each time, a little at random so that the pages
-// of a server that comes back do not all come at once.
+// How long to wait before the next try: twice as long each time, a little at random so that the
+// pages of a server that comes back do not all come at once.
 
 const FIRST_S = 0.5;
 const MOST_S = 15;

@@ -32,9 +32,6 @@ export class Connection {
   #isReady = false;
   #token = "";
 
-  /** Frames of the microphone that the network was too slow for. */
-  dropped = 0;
-
   /**
    * @param {URL} base of the page
    * @param {number} rate samples per second, both ways
@@ -84,12 +81,15 @@ export class Connection {
     if (this.#isReady) this.#socket.send(JSON.stringify(message));
   }
 
-  /** @param {ArrayBuffer} frame int16 PCM */
+  /**
+   * @param {ArrayBuffer} frame int16 PCM
+   * @returns {boolean} whether it goes out; not so where the network is too slow for it
+   */
   sendSound(frame) {
-    if (!this.#isReady) return;
     const most = (2 * this.#rate * MOST_BUFFERED_MS) / 1000;
-    if (this.#socket.bufferedAmount > most) this.dropped += 1;
-    else this.#socket.send(frame);
+    if (!this.#isReady || this.#socket.bufferedAmount > most) return false;
+    this.#socket.send(frame);
+    return true;
   }
 
   async #connect() {

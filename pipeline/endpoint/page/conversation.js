@@ -9,6 +9,7 @@ import { Microphone } from "./microphone.js";
 
 const RATE = 24_000; // samples per second, both ways
 const FRAME_MS = 20;
+const SLOW = "The connection is too slow: some of the sound is lost.";
 
 export class Conversation {
   #base;
@@ -114,8 +115,8 @@ export class Conversation {
 
   #said(frame, level) {
     if (this.#isMuted || !this.#connection.isOpen) return;
-    this.#connection.sendSound(frame);
     this.#view.level = level;
+    if (!this.#connection.sendSound(frame)) this.#view.notice(SLOW);
   }
 
   #connectionIs(state, message, retryS) {
@@ -162,7 +163,7 @@ export class Conversation {
     if (type === "turn_ended") this.#turnEnded(event);
     if (type === "error") this.#view.notice(event.message);
     if (type === "closing") this.#view.notice(`The server closes this in ${event.in_s} s.`);
-    if (type === "sound_dropped") this.#view.notice("The connection is too slow for the answer.");
+    if (type === "sound_dropped") this.#view.notice(SLOW);
   }
 
   #turnEnded(event) {

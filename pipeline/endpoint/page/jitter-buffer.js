@@ -1,6 +1,6 @@
 // Sound of one answer after the other comes in pieces, at uneven times, and goes out evenly. Pure:
-// samples in, samples out; time is the count of samples that were read. The buffer is as small as the
-// connection allows: it grows with each underrun and shrinks with each answer that had none.
+// samples in, samples out; time is the count of samples that were read. The buffer is as small as
+// the connection allows: it grows with each underrun and shrinks with each answer that had none.
 
 const LEAST_MS = 40;
 const MOST_MS = 240;

@@ -13,7 +13,7 @@ export function listenToKeys(talk) {
   addEventListener("keydown", (event) => {
     if (!talk.isActive() || isElsewhere(event)) return;
     if (event.key === "Escape") talk.interrupt();
-    if (event.key !== " ") return;
+    if (event.key !== " " || isOwned(event)) return;
     event.preventDefault();
     if (event.repeat) return;
     pressedAt = talk.isMuted() ? event.timeStamp : null;
@@ -29,17 +29,20 @@ export function listenToKeys(talk) {
   };
 
   addEventListener("keyup", (event) => {
-    if (event.key !== " " || !talk.isActive() || isElsewhere(event)) return;
+    if (event.key !== " " || !talk.isActive() || isElsewhere(event) || isOwned(event)) return;
     event.preventDefault();
     release(event.timeStamp);
   });
   addEventListener("blur", (event) => release(event.timeStamp));
 }
 
-/** Whether the key belongs to what has the focus. */
-function isElsewhere({ target, ctrlKey, metaKey, altKey }) {
-  if (ctrlKey || metaKey || altKey) return true;
-  if (document.querySelector("dialog[open]")) return true;
+/** Whether the key belongs to the browser, or to what lies over the page. */
+function isElsewhere({ ctrlKey, metaKey, altKey }) {
+  return ctrlKey || metaKey || altKey || document.querySelector("dialog[open]") !== null;
+}
+
+/** Whether Space is a key of what has the focus. */
+function isOwned({ target }) {
   const owner = target.closest?.("button, summary, a, input, textarea");
   return Boolean(owner) && owner.id !== "mute";
 }

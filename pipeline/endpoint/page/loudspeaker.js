@@ -15,8 +15,8 @@ export class Loudspeaker {
 
   /**
    * @param {AudioContext} context where it sounds
-   * @param {{rate: number, onReport: (report: object) => void}} wishes the rate of the sound that will
-   *   come; `onReport` gets what playback-worklet.js posts, less what the device still has
+   * @param {{rate: number, onReport: (report: object) => void}} wishes the rate of the sound that
+   *   will come; `onReport` gets what playback-worklet.js posts, less what the device still has
    */
   static async open(context, wishes) {
     await context.audioWorklet.addModule(new URL("playback-worklet.js", import.meta.url));

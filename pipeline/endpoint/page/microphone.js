@@ -8,11 +8,13 @@ const WISHES = {
 };
 
 const REFUSALS = {
-  NotAllowedError: "The microphone is not allowed here. Allow it beside the address, then start again.",
+  NotAllowedError:
+    "The microphone is not allowed here. Allow it beside the address, then start again.",
   NotFoundError: "No microphone was found. Connect one, then start again.",
-  NotReadableError: "The microphone is in use by another program. Close that one, then start again.",
+  NotReadableError: "The microphone is in use by another program. End that, then start again.",
 };
-const INSECURE = "Browsers give a microphone only to pages from https or localhost. Open this page so.";
+const INSECURE =
+  "Browsers give a microphone only to pages from https or localhost. Open this page that way.";
 
 /** Why there is no microphone, and what to do. */
 export class MicrophoneError extends Error {}
@@ -36,15 +38,20 @@ export class Microphone {
    * @throws {MicrophoneError}
    */
   static async open(context, { rate, frameMs, onFrame, onEnd }) {
-    const stream = await ask();
     await context.audioWorklet.addModule(new URL("capture-worklet.js", import.meta.url));
-    const options = { numberOfOutputs: 0, processorOptions: { rate, frameMs } };
-    const node = new AudioWorkletNode(context, "capture", options);
-    node.port.onmessage = ({ data }) => onFrame(data.frame, data.level);
-    const source = context.createMediaStreamSource(stream);
-    source.connect(node);
-    stream.getAudioTracks()[0].addEventListener("ended", onEnd);
-    return new Microphone(stream, source, node);
+    const stream = await ask();
+    try {
+      const options = { numberOfOutputs: 0, processorOptions: { rate, frameMs } };
+      const node = new AudioWorkletNode(context, "capture", options);
+      node.port.onmessage = ({ data }) => onFrame(data.frame, data.level);
+      const source = context.createMediaStreamSource(stream);
+      source.connect(node);
+      stream.getAudioTracks()[0].addEventListener("ended", onEnd);
+      return new Microphone(stream, source, node);
+    } catch (error) {
+      stop(stream); // the context was closed while the person was asked
+      throw error;
+    }
   }
 
   /** While muted, the browser hears nothing; it may then also hide its sign that it listens. */
@@ -55,8 +62,12 @@ export class Microphone {
   close() {
     this.#source.disconnect();
     this.#node.port.onmessage = null;
-    for (const track of this.#stream.getTracks()) track.stop();
+    stop(this.#stream);
   }
+}
+
+function stop(stream) {
+  for (const track of stream.getTracks()) track.stop();
 }
 
 async function ask() {
