@@ -172,7 +172,9 @@ def test_the_address_follows_from_that_of_the_server(url: str, right: str) -> No
     assert address(url) == right
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8765", "ftp://x", "ws://", "", "ws://x:port", "ws://[::1"])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8765", "ftp://x", "ws://", "", "ws://x:port", "ws://[::1"]
+)
 def test_what_is_no_address_is_told(url: str) -> None:
     with pytest.raises(SessionError, match="Give one like"):
         address(url)

@@ -92,6 +92,7 @@ def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
             await first.get_by_text("interrupted").wait_for()
             second = visitor.page.locator(".turn").nth(1)
             await second.locator(".reply").get_by_text("Plants need").wait_for()
+            await visitor.page.locator("#talk").focus()  # Esc works from anywhere
             await visitor.page.keyboard.press("Escape")
             await second.get_by_text("interrupted").wait_for()
             for turn in (first, second):
