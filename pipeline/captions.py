@@ -72,6 +72,11 @@ class Captions:
         """The whole words among the first ids of an answer: how many ids, and what they spell."""
         return self._replies[answer].whole_words(count) if answer in self._replies else (0, "")
 
+    def voiced(self, answer: int, count: int) -> str | None:
+        """What the first `count` ids of an answer spell; None while not all of them are known."""
+        text = self._replies.get(answer)
+        return text.first(count) if text is not None and len(text) >= count else None
+
     def forget(self, turn: int, answer: int) -> None:
         """A turn is over and was told; of older answers the newest are kept."""
         self._heard.pop(turn, None)
@@ -127,6 +132,9 @@ class _Text:
         self._vocabulary = vocabulary
         self.ids: list[int] = []
         self._spelled = b""
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
     @property
     def text(self) -> str:

@@ -129,6 +129,14 @@ class ClientLane:
             return ""
         return self._captions.reply(played.answer, played.position)
 
+    def voiced(self, answer: int, position: int) -> str | None:
+        """What the first `position` ids of an answer spell.
+
+        None while they are not known, which may be later than their sound, and once the turn is
+        over.
+        """
+        return self._captions.voiced(answer, position)
+
     def play(
         self, clip: Path, *, speech_end_s: float | None = None, out: Path | None = None
     ) -> None:

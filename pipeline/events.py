@@ -70,7 +70,8 @@ class Sound:
         samples: int16 [n], mono.
         rate: samples per second.
         first: index of its first sample in the answer.
-        position: how many ids of the answer are voiced to their end by its last sample.
+        position: how many ids of the reply are voiced to their end with its last sample; 0 where
+            the lane has no lead.
     """
 
     samples: NDArray[np.int16]

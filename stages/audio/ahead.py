@@ -33,7 +33,7 @@ class Piece:
         samples: int16 [n], a copy.
         first: index of its first sample in the answer.
         stamp: monotonic ns since when it was there.
-        position: how many ids of the answer are voiced to their end by its last sample.
+        position: ids that are voiced to their end with its last sample.
     """
 
     samples: NDArray[np.int16]
@@ -111,5 +111,12 @@ class Ahead:
         self._blocks += 1
         self._ends.append(self.sent)
         self._positions.append(block.position)
-        where = block.turn, block.answer, block.first, block.stamp, block.position
-        return Piece(samples, block.rate, *where)
+        return Piece(
+            samples=samples,
+            rate=block.rate,
+            turn=block.turn,
+            answer=block.answer,
+            first=block.first,
+            stamp=block.stamp,
+            position=block.position,
+        )

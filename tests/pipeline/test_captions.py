@@ -188,3 +188,15 @@ def test_what_was_heard_of_an_answer() -> None:
     mine = captions()
     mine.take([caption(REPLY, 0, b"Yes, it is.", answer=1)], released=1)
     assert [mine.reply(1, count) for count in (0, 3, 99)] == ["", "Yes", "Yes, it is."]
+
+
+def test_what_is_voiced_is_told_once_all_of_it_is_known() -> None:
+    told = captions()
+    assert told.voiced(1, 2) is None
+    told.take([caption(REPLY, 0, b"It")], released=1)
+    assert told.voiced(1, 2) == "It"
+    assert told.voiced(1, 3) is None
+    told.take([caption(REPLY, 2, b" is")], released=1)
+    assert told.voiced(1, 3) == "It "
+    told.forget(turn=1, answer=1)
+    assert told.voiced(1, 3) is None

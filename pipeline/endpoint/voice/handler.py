@@ -1,6 +1,7 @@
 """The binary protocol: one connection, from its first message to its end."""
 
 import asyncio
+from collections import deque
 from typing import NoReturn
 
 from pipeline.client_lane import ClientLane
@@ -81,6 +82,8 @@ class Conversation:
         self._ear = ear(start.rate)
         self._voice = Voice(start.rate)
         self._answer: int | None = None  # whose sound is being sent
+        self._voiced: deque[Sound] = deque()  # whose words are still to be told
+        self._position = 0  # ids that are voiced by the last of them
 
     def greet(self, session: Session) -> None:
         """Say that everything is ready."""
@@ -109,6 +112,7 @@ class Conversation:
         """Tell the client what happens."""
         async for event in session.events():
             self._tell(event)
+            self._tell_words()
         raise SessionError("this conversation was closed")
 
     def _obey(self, text: str) -> None:
@@ -145,10 +149,25 @@ class Conversation:
 
     def _send(self, sound: Sound) -> None:
         if sound.answer != self._answer:
-            self._answer = sound.answer
+            self._answer, self._position = sound.answer, 0
+            self._voiced.clear()
             self._voice.begin()
             self._peer.tell(pack("sound_started", turn=sound.turn, answer=sound.answer))
         self._send_bytes(self._voice.feed(sound.samples, sound.rate), sound.answer)
+        if sound.position != self._position:
+            self._position = sound.position
+            self._voiced.append(sound)
+
+    def _tell_words(self) -> None:
+        """Say which words the sound so far has voiced, as far as they are known."""
+        while self._voiced:
+            sound = self._voiced[0]
+            text = self._lane.voiced(sound.answer, sound.position)
+            if text is None:
+                return
+            self._voiced.popleft()
+            samples = (sound.first + len(sound.samples)) * self._start.rate // sound.rate
+            self._peer.tell(pack("words", answer=sound.answer, text=text, samples=samples))
 
     def _send_bytes(self, pcm: bytes, answer: int) -> None:
         if pcm:
