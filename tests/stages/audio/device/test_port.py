@@ -1,5 +1,8 @@
 """The callback in C against a model of it in Python."""
 
+import ctypes
+import threading
+import time
 from itertools import count
 
 import numpy as np
@@ -8,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from stages.audio.device._port import Port
+from stages.audio.device._port import CALLBACK, Port
 
 CAPACITY = 64
 MS = 1_000_000
@@ -146,3 +149,65 @@ def test_impossible_sizes_are_refused(sizes: tuple[int, int, int]) -> None:
 def test_half_a_frame_is_refused() -> None:
     with pytest.raises(ValueError, match="whole frames of 4 bytes"):
         Port(0, 4, 64).put(b"123")
+
+
+class TimeInfo(ctypes.Structure):
+    _fields_ = [("adc", ctypes.c_double), ("now", ctypes.c_double), ("dac", ctypes.c_double)]
+
+
+CallbackType = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_ulong,
+    ctypes.POINTER(TimeInfo),
+    ctypes.c_ulong,
+    ctypes.c_void_p,
+)
+
+
+def test_two_threads_neither_lose_nor_double_nor_tear_a_frame() -> None:
+    """The function that PortAudio gets, called by a thread that does not wait for this one."""
+    port, frames = Port(8, 8, 256), 16
+    callback, info = CallbackType(CALLBACK), TimeInfo(1.0, 1.01, 1.03)
+    stop, sent, played = threading.Event(), count(1), []
+
+    def device() -> None:
+        while not stop.is_set():
+            source = np.array([next(sent) for _ in range(frames)], "<i8")
+            target = np.empty(frames, "<i8")
+            callback(
+                source.ctypes.data, target.ctypes.data, frames, ctypes.byref(info), 0, port.address
+            )
+            played.append(target)
+            time.sleep(0.0002)
+
+    thread = threading.Thread(target=device)
+    heard: list[np.ndarray] = []
+    thrown: set[int] = set()
+    number, limit = 1, time.monotonic() + 60
+    thread.start()
+    for turn in range(400):
+        heard.append(np.frombuffer(port.take(), "<i8"))
+        room = min(100, 256 - (port.written - port.played))
+        port.put(np.arange(number, number + room, dtype="<i8").tobytes())
+        number += room
+        if turn % 5 == 4:
+            end = port.written
+            port.flush()
+            while (cut := port.cut) is None and time.monotonic() < limit:
+                time.sleep(0.0005)
+            assert cut is not None
+            thrown |= set(range(cut + 1, end + 1))  # frame n carries the number n + 1
+        time.sleep(0.0003)
+    stop.set()
+    thread.join()
+    heard.append(np.frombuffer(port.take(), "<i8"))
+    got = np.concatenate(heard)
+    assert np.all(np.diff(got) > 0)
+    assert len(got) + port.lost == next(sent) - 1
+    voice = np.concatenate(played)
+    voice = voice[voice != 0]
+    assert np.all(np.diff(voice) > 0)
+    assert thrown
+    assert set(voice.tolist()) == set(range(1, port.played + 1)) - thrown
