@@ -399,7 +399,7 @@ class Turns:
         """A busy recogniser is waited for once more: the answer must not go on over a voice."""
         if over.unheard and not over.soft_ended and self.state is State.INTERRUPTED:
             over.unheard = False
-            over.deadline = now + self._manners.hold_ns
+            over.deadline = now + self.manners.hold_ns
         else:
             self._let_go(over, now)
 
