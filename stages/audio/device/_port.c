@@ -27,6 +27,11 @@
 #include <time.h>
 
 #define LINE 128
+#ifdef __APPLE__
+#define CLOCK CLOCK_UPTIME_RAW /* what Python's time.monotonic reads there */
+#else
+#define CLOCK CLOCK_MONOTONIC
+#endif
 #define STAMPS 1024u /* a power of two: ten seconds of short blocks */
 #define NO_INPUT 1u /* paInputUnderflow */
 #define XRUN (NO_INPUT | 2u | 4u | 8u) /* paInputOverflow, paOutputUnderflow, paOutputOverflow */
@@ -172,7 +177,7 @@ static int callback(const void *input, void *output, unsigned long frames, const
                     unsigned long flags, void *user)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK, &now);
     turn_over(user, (int64_t)now.tv_sec * 1000000000 + now.tv_nsec, input, output, frames, time,
               flags);
     return 0; /* paContinue */

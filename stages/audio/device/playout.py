@@ -10,12 +10,13 @@ written again.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.audio.audible import FirstAudible
+from stages.audio.device.run import Resampler, Run
+from stages.audio.device.sink import Sink
 from stages.audio.playback import SECOND, Fact, Gate, Happened, Span, Tick, VoiceBlock, VoiceSource
 from stages.lane import is_newer
 from stages.messages import Played
@@ -24,80 +25,6 @@ LEAD_S = 0.2
 DRY_S = 0.02  # a voice that has no more than this ahead, and no more sound, has paused
 BREAK_NS = 5_000_000  # less is no gap: clocks are filtered
 FULL_SCALE = np.float32(32768)
-
-
-class Resampler(Protocol):
-    """One stretch of a voice on its way to the device's rate."""
-
-    def feed(self, samples: NDArray[np.float32], *, last: bool) -> NDArray[np.float32]:
-        """Samples at the device's rate; they are late by some milliseconds, until the last."""
-
-
-class Sink(Protocol):
-    """The device; frames of a voice are counted from its opening on."""
-
-    @property
-    def is_open(self) -> bool:
-        """False while the device is gone; what was written to it is lost."""
-
-    @property
-    def rate(self) -> int:
-        """Frames per second."""
-
-    @property
-    def written(self) -> int:
-        """Frames so far."""
-
-    @property
-    def waiting(self) -> int:
-        """Frames that the device has not taken yet: its own buffer is none of ours."""
-
-    @property
-    def cut(self) -> int | None:
-        """The first frame that will not be heard because of the last flush; None: not known yet."""
-
-    def put(self, frames: NDArray[np.float32]) -> None:
-        """Play mono samples behind what was written before."""
-
-    def flush(self) -> None:
-        """Throw away what the device has not taken yet."""
-
-    def heard(self, now: int) -> int:
-        """Frames that have sounded by now."""
-
-    def time(self, frame: int) -> int:
-        """When a frame sounds, monotonic ns."""
-
-
-@dataclass
-class _Run:
-    """A stretch of a voice that is written without a break.
-
-    Attributes:
-        start: the sink's frame of its first sample.
-        fed, told: samples that were written, and of these, that were heard.
-        is_whole: nothing follows.
-    """
-
-    start: int
-    rate: int
-    sink_rate: int
-    resampler: Resampler
-    fed: int = 0
-    told: int = 0
-    is_whole: bool = False
-    end: int = 0  # the sink's frame behind it, once it is whole
-    base: tuple[int, int] | None = None  # a sample and when it was heard
-
-    def heard(self, frames: int) -> int:
-        """Samples of it that have sounded when so many frames of the sink have."""
-        if self.is_whole and frames >= self.end:
-            return self.fed
-        return min(self.fed, max(0, (frames - self.start) * self.rate // self.sink_rate))
-
-    def frame(self, sample: int) -> int:
-        """The sink's frame of a sample."""
-        return self.start + -(-sample * self.sink_rate // self.rate)
 
 
 @dataclass
@@ -150,7 +77,7 @@ class Playout:
         self._sink = sink
         self._resampler = resampler
         self._answer = _Answer(answer, final=True)
-        self._runs: deque[_Run] = deque()
+        self._runs: deque[Run] = deque()
         self._is_flushing = False
 
     @property
@@ -277,12 +204,12 @@ class Playout:
             run.fed += len(samples)
         answer.written += 1
 
-    def _run(self, rate: int) -> _Run:
+    def _run(self, rate: int) -> Run:
         if not self._runs or self._runs[-1].is_whole or self._runs[-1].rate != rate:
             self._end_run()
             sink = self._sink
             resampler = self._resampler(rate, sink.rate)
-            self._runs.append(_Run(sink.written, rate, sink.rate, resampler))
+            self._runs.append(Run(sink.written, rate, sink.rate, resampler))
         return self._runs[-1]
 
     def _end_run(self) -> None:
@@ -309,7 +236,7 @@ class Playout:
                 return
             self._runs.popleft()
 
-    def _tell(self, run: _Run, until: int, tick: Tick) -> None:
+    def _tell(self, run: Run, until: int, tick: Tick) -> None:
         """Tell of the next samples of a run, at most to the end of a block."""
         answer = self._answer
         block = answer.blocks[0]
@@ -322,7 +249,7 @@ class Playout:
         answer.offset += len(samples)
         answer.until = at + len(samples) * SECOND // run.rate
 
-    def _time(self, run: _Run, tick: Tick) -> tuple[int, int]:
+    def _time(self, run: Run, tick: Tick) -> tuple[int, int]:
         """When the next sample of a run sounded, and for how long it was silent before it.
 
         Counted on from an instant that the device told, until that is found to be wrong: then the

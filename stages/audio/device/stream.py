@@ -172,7 +172,8 @@ def frames_of(voice: NDArray[np.float32], form: Format) -> bytes:
 def _refused(ways: tuple[Way, ...], error: Exception) -> str:
     names = " and ".join(f"{way.side.thing} {way.device.name!r}" for way in ways)
     form = ways[0].format
-    return f"{names} cannot be opened at {form.rate} Hz: {reason(error)}"
+    why = reason(error).removeprefix("Error opening _StreamBase: ")
+    return f"{names} cannot be opened at {form.rate} Hz: {why}"
 
 
 def _remedy(ways: tuple[Way, ...]) -> str:
