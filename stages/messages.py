@@ -3,7 +3,7 @@
 import json
 import struct
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, unique
 from typing import Any, ClassVar, Self
 
 
@@ -15,6 +15,7 @@ class Status(IntEnum):
     FAILED = 2
 
 
+@unique
 class Command(IntEnum):
     """What an edge may ask of `turn`."""
 
@@ -195,6 +196,7 @@ class Words:
         return cls(turn, answer, count, Status(status), *flags)
 
 
+@unique
 class CaptionKind(IntEnum):
     """What a caption tells the client."""
 
@@ -213,7 +215,7 @@ class CaptionKind(IntEnum):
     RELEASED = 13  # the answer may be heard
     REPLY_ALL = 14  # the answer is `position` ids; payload: int32, ids before it, how many of them
     # were computed before it was asked for, and whether it was cut because it was too long
-    REOPENED = 14  # this stage has begun anew: what was asked of it before is forgotten
+    REOPENED = 15  # this stage has begun anew: what was asked of it before is forgotten
 
 
 @dataclass(frozen=True, slots=True)

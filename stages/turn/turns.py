@@ -420,6 +420,7 @@ class Turns:
             self._finish(Outcome.NOTED)
         if self.state not in ANSWERING:
             return
+        self.wanted = False  # that was the answer
         self._note(Event.INTERRUPT, now)
         ending = Ending(self.turn, self.answer, Outcome.INTERRUPTED, self._position)
         if self._began:

@@ -291,7 +291,6 @@ class Floor:
         if turns.state in ANSWERING:  # no state without a way out
             assert turns.deadline is not None
             assert turns.released == turns.answer
-            assert not turns.wanted
         if turns.state is State.NOTING:
             assert turns.deadline is not None
             assert turns.released != turns.answer

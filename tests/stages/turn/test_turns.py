@@ -196,6 +196,17 @@ def test_a_turn_that_is_answered_anyhow_is_the_answer_that_was_asked_for() -> No
     assert not turns.wanted
 
 
+def test_an_answer_that_was_interrupted_is_not_asked_for_again() -> None:
+    turns = spoken()
+    turns.want()
+    turns.mark(Mark.RELEASE, 0)
+    assert turns.wanted, "should there be no words"
+    turns.played(Played(1, 3, final=False), end(Status.OK), 10)
+    turns.start(20, 20)
+    turns.words(Words(*turns.utterance, 1, Status.OK, final=False), 20)
+    assert (turns.state, turns.wanted) == (State.HEARING, False)
+
+
 def test_what_is_dropped_was_never_said() -> None:
     turns = spoken()
     turns.drop(0)
