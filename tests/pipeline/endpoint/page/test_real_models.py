@@ -40,12 +40,11 @@ async def ask(wav: Path, flags: tuple[str, ...]) -> tuple[str, str]:
         asyncio.timeout(240),
         Server(config) as server,
         Pipeline(config) as pipeline,
-        visit(server.url, *flags) as visitor,
+        visit(server.url, *flags, with_tape=True) as visitor,
     ):
         server.open_doors(pipeline)
         await visitor.press("Start")
         await visitor.page.get_by_role("img", name="First sound after").wait_for()
-        await visitor.page.wait_for_timeout(500)  # the tape's last block
         sound, rate = await visitor.heard()
         soundfile.write(wav, sound, rate)
         assert visitor.complaints == []
