@@ -236,6 +236,7 @@ class Status:
 
     def turns(self, turns: Sequence[Turn]) -> None:
         """Turns are over."""
+        self.end()
         for turn in turns:
             stdout.print(turn_line(turn), soft_wrap=True)
 
