@@ -29,10 +29,12 @@ from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files, read_question, replay
 from pipeline.report import BAD, print_turn, render_summary, write_json
 
+PANEL = "Suites, reports, exports"
+
 
 def _file(text: str) -> Any:
     """An option that names a file, in a panel of its own in --help."""
-    return typer.Option(metavar="FILE", help=text, rich_help_panel="Suites, reports, exports")
+    return typer.Option(metavar="FILE", help=text, rich_help_panel=PANEL)
 
 
 @app.command("replay")
@@ -58,6 +60,15 @@ def replay_command(
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the figures, as JSON.")
     ] = None,
+    endpoint: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Play to a running `voxring serve`, such as ws://127.0.0.1:8765; "
+            "its token is VOXRING_TOKEN in the environment.",
+            rich_help_panel=PANEL,
+        ),
+    ] = "",
     report: Annotated[Path | None, _file("A report to look at: one HTML file.")] = None,
     baseline: Annotated[Path | None, _file("An earlier run; being slower is a failure.")] = None,
     save_baseline: Annotated[Path | None, _file("Keep this run, to compare later ones.")] = None,
@@ -84,7 +95,7 @@ def replay_command(
     """
     files = Files(json, jsonl, csv, junit, report, save_baseline)
     path = suite_among(clips)
-    if path or baseline or set(files.items()) - {("--json", json)}:
+    if path or baseline or endpoint or set(files.items()) - {("--json", json)}:
         if out or warmup:
             option = "--out" if out else "--warmup"
             raise ConfigError(
@@ -93,7 +104,7 @@ def replay_command(
         suite = read_suite(path) if path else suite_of(clips, repeat or 1, cold=0)
         suite = suite.model_copy(update={"repeats": repeat}) if repeat else suite
         folder = path.parent if path else Path()
-        run_suite(suite, folder, config, overrides or (), files, baseline)
+        run_suite(suite, folder, config, overrides or (), files, baseline, endpoint)
         return
     settings = load(config, overrides)
     questions = [read_question(clip) for clip in clips]

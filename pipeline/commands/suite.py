@@ -21,6 +21,7 @@ from pipeline.lab.mix import Said
 from pipeline.lab.run import About, Run, Turn, read_run, to_json
 from pipeline.lab.suite import Suite
 from pipeline.lab.table import run_table, turn_line
+from pipeline.lab.target import Target, endpoint_target
 from pipeline.lab.tell import comparison_text, failures
 from pipeline.output import check_file, write_text
 from pipeline.progress import StartProgress
@@ -65,8 +66,12 @@ def run_suite(
     overrides: Sequence[str],
     files: Files,
     baseline: Path | None,
+    endpoint: str = "",
 ) -> None:
     """Play a suite, tell what came of it, and end as its verdict says.
+
+    Args:
+        endpoint: a running endpoint's URL, in place of a pipeline of our own.
 
     Raises:
         ConfigError, OutputError: something that was asked for cannot be; nothing was started.
@@ -77,19 +82,12 @@ def run_suite(
         check_file(path, option)
     if files.report:
         needs_jinja()
-    chosen = config or _config_of(suite, folder)
-    settings = load(chosen, [*suite.set, *overrides])
-    about = About(
-        config=str(chosen) if config else suite.config or "laptop",
-        changes=[*suite.set, *overrides],
-        models={
-            name: str(model)
-            for name in ("asr", "llm", "tts")
-            if (model := getattr(getattr(settings, name), "model", ""))
-        },
-    )
+    url = endpoint or suite.endpoint
     with tempfile.TemporaryDirectory(prefix="voxring-") as work:
-        target = PipelineTarget(settings, Path(work), lambda: StartProgress(stderr))
+        if url:
+            target, about = _endpoint(url, config, overrides)
+        else:
+            target, about = _pipeline(suite, folder, config, overrides, Path(work))
         status = Status(suite)
         lab = Laboratory(
             suite, folder, target, Path(work), about, on_say=status.say, on_turns=status.turns
@@ -107,6 +105,35 @@ def run_suite(
             written = conclude(run, before, files)
     if not written or not run.passed:
         raise typer.Exit(FAILED)
+
+
+def _pipeline(
+    suite: Suite, folder: Path, config: Path | None, overrides: Sequence[str], work: Path
+) -> tuple[Target, About]:
+    """A pipeline of our own, and what is known of it."""
+    changes = [*suite.set, *overrides]
+    settings = load(config or _config_of(suite, folder), changes)
+    models = {
+        name: str(model)
+        for name in ("asr", "llm", "tts")
+        if (model := getattr(getattr(settings, name), "model", ""))
+    }
+    about = About(config=str(config or suite.config or "laptop"), changes=changes, models=models)
+    return PipelineTarget(settings, work, lambda: StartProgress(stderr)), about
+
+
+def _endpoint(url: str, config: Path | None, overrides: Sequence[str]) -> tuple[Target, About]:
+    """A running endpoint: how it is configured is its own affair.
+
+    Raises:
+        ConfigError: that was asked for, or the package for it is missing.
+    """
+    if config or overrides:
+        raise ConfigError(
+            "--config and --set are for a pipeline of our own, not for an endpoint",
+            "Start `voxring serve` with them",
+        )
+    return endpoint_target(url), About(target=url)
 
 
 async def _until_signal(lab: Laboratory) -> None:
@@ -209,6 +236,7 @@ class Status:
 
     def turns(self, turns: Sequence[Turn]) -> None:
         """Turns are over."""
+        self.end()
         for turn in turns:
             stdout.print(turn_line(turn), soft_wrap=True)
 

@@ -14,7 +14,7 @@ from pipeline.lab.laboratory import Laboratory
 from pipeline.lab.live import PipelineTarget
 from pipeline.lab.run import About, Run, Turn, read_run, samples, to_json
 from pipeline.lab.suite import Suite, read_suite
-from pipeline.lab.target import Talk, Target
+from pipeline.lab.target import Talk, Target, endpoint_target
 from pipeline.lab.tell import failures
 from pipeline.output import write_text
 
@@ -113,11 +113,13 @@ class Players:
     Args:
         config: a built-in configuration or a file; "": the suite's, else the default.
         changes: as `--set`.
+        endpoint: the URL of a running one, which is tested instead; "": none, or the suite's.
     """
 
-    def __init__(self, config: str, changes: tuple[str, ...]) -> None:
+    def __init__(self, config: str, changes: tuple[str, ...], endpoint: str = "") -> None:
         self._config = config
         self._changes = changes
+        self._endpoint = endpoint
         self._work = tempfile.TemporaryDirectory(prefix="voxring-")
         self._kept: Kept | None = None
         self._loop = asyncio.new_event_loop()
@@ -132,12 +134,15 @@ class Players:
         Args:
             keep: on the pipeline that stays warm.
         """
-        config = self._load(suite, folder)
         work = Path(self._work.name)
-        target: Target = PipelineTarget(config, work)
+        target: Target
+        if url := self._endpoint or suite.endpoint:
+            target, about = endpoint_target(url), About(target=url)
+        else:
+            target = PipelineTarget(self._load(suite, folder), work)
+            about = About(config=self._config or suite.config or "laptop", changes=[*self._changes])
         if keep:
             self._kept = target = self._kept or Kept(target)
-        about = About(config=self._config or suite.config or "laptop", changes=[*self._changes])
         lab = Laboratory(suite, folder, target, work, about)
         self._do(lab.run())
         return lab.result(before)

@@ -25,6 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         help="change a value, such as turn.release_ms=400; may be repeated",
     )
+    group.addoption(
+        "--voxring-endpoint",
+        metavar="URL",
+        default="",
+        help="a running `voxring serve` to test; its token is VOXRING_TOKEN in the environment",
+    )
     parser.addini("voxring_config", "configuration for tests with the fixture `voxring`")
 
 
@@ -35,7 +41,11 @@ def voxring_players(request: pytest.FixtureRequest) -> Iterator["Players"]:
 
     config = request.config
     chosen = config.getoption("--voxring-config") or config.getini("voxring_config")
-    players = Players(str(chosen), tuple(config.getoption("--voxring-set") or ()))
+    players = Players(
+        str(chosen),
+        tuple(config.getoption("--voxring-set") or ()),
+        str(config.getoption("--voxring-endpoint")),
+    )
     try:
         yield players
     finally:

@@ -1,12 +1,13 @@
 """What a suite is played to: a pipeline of our own, or a running endpoint."""
 
-from collections.abc import Sequence
+import os
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import ConfigError
 from pipeline.events import TurnEnded
 from pipeline.lab.mix import Said
 from ringbuf import EventRecord
@@ -87,6 +88,20 @@ class Target(Protocol):
         """Begin a conversation. Raises SessionError or StageError if that cannot be."""
 
 
-def names_of(clips: Sequence[Said]) -> str:
-    """What is said, for a line of progress."""
-    return ", ".join(each.say.label for each in clips)
+TOKEN = "VOXRING_TOKEN"  # in the environment: for an endpoint that asks for one
+
+
+def endpoint_target(url: str) -> Target:
+    """A running endpoint.
+
+    Raises:
+        ConfigError: the package for it is not installed.
+    """
+    try:
+        from pipeline.lab.endpoint import EndpointTarget
+    except ImportError as error:
+        raise ConfigError(
+            f"an endpoint needs the package {error.name}, which is not installed",
+            "Run: pip install 'voxring[serve]'",
+        ) from None
+    return EndpointTarget(url, os.environ.get(TOKEN, ""))

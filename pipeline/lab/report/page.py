@@ -13,12 +13,13 @@ from pipeline.lab.report.scale import percentile, scale_of
 from pipeline.lab.report.waterfall import CloseUp, Overview, close_up, overview
 from pipeline.lab.report.waves import curve
 from pipeline.lab.run import Conversation, Run, Turn, samples
-from pipeline.lab.steps import NAMES, STAGES
-from pipeline.lab.tell import METRIC_NAMES, check_text, comparison_text, failures
+from pipeline.lab.steps import STAGES
+from pipeline.lab.tell import METRIC_NAMES, failures
 from pipeline.lab.words import rate
 from stages.topology import STAGES as PROGRAMS
 
 NONE = "\N{EN DASH}"
+OPENED = 3  # of them, when the page is opened
 PICTURES = 24  # conversations that are drawn; the rest is in the tables
 PROGRAM_ORDER = (*PROGRAMS, "voxring")
 
@@ -43,7 +44,6 @@ def render(run: Run) -> str:
     """
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["ms"] = lambda value: NONE if value is None else f"{value:,.0f}"
-    environment.filters["share"] = lambda value: NONE if value is None else f"{100 * value:.1f} %"
     template = environment.from_string(_read("page.html"))
     ways, ticks = paths(run)
     scenes = choose(run)
@@ -60,9 +60,6 @@ def render(run: Run) -> str:
         ledger=ledger(run),
         charts=charts(run),
         stages=list(dict.fromkeys(STAGES.values())),
-        names=NAMES,
-        check_text=check_text,
-        comparison_text=comparison_text,
         metric_names=METRIC_NAMES,
     )
 
@@ -94,7 +91,10 @@ def tiles(run: Run) -> list[tuple[str, str, str]]:
 
 
 def choose(run: Run) -> list[Scene]:
-    """Conversations that are worth a picture: the first of each, bad ones, then the slowest."""
+    """Conversations that are worth a picture: the first of each, bad ones, then the slowest.
+
+    Open are those in which something went wrong, else the slowest of what was missed.
+    """
     by_index: dict[int, list[Turn]] = {}
     for turn in run.turns:
         by_index.setdefault(turn.conversation, []).append(turn)
@@ -105,7 +105,9 @@ def choose(run: Run) -> list[Scene]:
     bad = [n for n in sorted(by_index) if _is_bad(by_index[n])]
     slowest = sorted(by_index, key=lambda n: -_slowest(by_index[n]))
     kept = sorted(list(dict.fromkeys([*firsts, *bad, *slowest]))[:PICTURES])
-    opened = bad[:3] or firsts
+    missed = {check.key for check in run.checks if not check.passed}
+    late = [n for n in slowest if missed & {turn.name for turn in by_index[n]}]
+    opened = bad[:OPENED] or late[:OPENED] or firsts[:OPENED]
     return [_scene(run, n, by_index[n], opened=n in opened) for n in kept]
 
 
@@ -113,8 +115,8 @@ def ledger(run: Run) -> list[dict[str, Any]]:
     """What was done before it was known to be needed, and what of it was in vain."""
     rows = []
     for key in run.keys:
-        turns = [turn for turn in run.of(key) if turn.phases]
-        if not turns:
+        turns = [turn for turn in run.of(key) if turn.ids_heard is not None]
+        if not turns:  # or an endpoint, which does not tell
             continue
         vain = [ids for turn in turns for ids in turn.ids_dropped]
         rows.append(

@@ -143,6 +143,16 @@ def test_faults_are_drawn_whatever_else_is() -> None:
     assert scene.opened
 
 
+def test_the_slowest_of_what_was_missed_is_open() -> None:
+    run = talks(6)
+    assert [scene.index for scene in choose(run) if scene.opened] == [0], (
+        "the first, if all is well"
+    )
+    missed = Check(key="question", kind="within_ms", warm=True, passed=False, text="late")
+    late = run.model_copy(update={"checks": [missed]})
+    assert [scene.index for scene in choose(late) if scene.opened] == [3, 4, 5]
+
+
 def test_what_does_not_count_is_in_no_figure() -> None:
     cut = turn(ms=None, cut_off=True, phases=PHASES | {"release": -5.0, "first_audio": -2.0})
     run = run_of(turn(ms=300), cut)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import ConfigError
+from pipeline.lab.mix import prepare
 from pipeline.lab.suite import distinct, read_suite, suite_of
 
+DEMOS = Path(__file__).parents[3] / "demos"
 EXAMPLE = """
 repeats = 2
 [defaults]
@@ -95,3 +97,16 @@ def test_clips_alone_are_a_suite_without_expectations() -> None:
 
 def test_names_are_told_apart() -> None:
     assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a.2", "a.3"]
+
+
+def test_the_suite_of_the_readme_has_all_its_clips(tmp_path: Path) -> None:
+    suite = read_suite(DEMOS / "suite.toml")
+    said = [clip for each in suite.conversations for clip in prepare(each, DEMOS, tmp_path)]
+    assert [clip.key for clip in said] == [
+        "question",
+        "question in noise",
+        "interrupted/first",
+        "interrupted/over it",
+    ]
+    assert {clip.speech_end_s for clip in said} == {1.86}
+    assert {clip.text for clip in said} == {"What do plants need to grow?"}
