@@ -121,10 +121,11 @@ class AudioQueue(QueueRing[AudioBlock]):
         mark: Mark = Mark.NONE,
         position: int = 0,
         lost: int = 0,
+        stamp: int | None = None,
     ) -> bool:
         """Send one block."""
-        now = monotonic_ns()
-        self._put(AudioBlock(samples, first, rate, turn, answer, mark, position, lost, now))
+        at = monotonic_ns() if stamp is None else stamp
+        self._put(AudioBlock(samples, first, rate, turn, answer, mark, position, lost, at))
         return True
 
     def read(self, limit: int | None = None) -> QueueBatch[AudioBlock]:

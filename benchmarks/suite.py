@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks import sound_server, tables
 from benchmarks.asr_clips import RECORDINGS
-from benchmarks.metrics import BENCHMARKS
+from benchmarks.metrics import BENCHMARKS, Benchmark
 from benchmarks.result import Result
 from pipeline.errors import ConfigError, OutputError
 from pipeline.output import check_writable
@@ -83,40 +83,49 @@ class Entry:
         return [sys.executable, "-m", *self.arguments, *short, *result]
 
 
-def _entry(name: str, minutes: int, *options: str, missing: Callable[[], str] = nothing) -> Entry:
-    """One whose question stands in `metrics`; without options, in the module of its name."""
-    (about,) = (benchmark.question for benchmark in BENCHMARKS if benchmark.name == name)
-    arguments = options or (f"benchmarks.{name}",)
-    return Entry(name, about, minutes, arguments, missing)
+MINUTES = 10  # of a full run, where nothing else is known
+LONGER = {
+    "asr_sweep": 22,
+    "endpoint": 35,
+    "exact": 20,
+    "gate": 30,
+    "llm_narrow": 20,
+    "overhead": 22,
+    "soak": 75,
+    "turns": 15,
+}
+SHORTER = {"end_of_turn": 4, "first_audio": 2, "idle": 3, "ring": 4}
+ELSEWHERE = {  # in a module that does not have the benchmark's name
+    "asr_long": ("benchmarks.asr", "--long"),
+    "asr_sweep": ("benchmarks.asr", "--sweep"),
+}
+HEAR = ("asr", "asr_long", "asr_sweep", "end_of_turn", "turns")
+PLAY = ("device", "device_long")
+COMPUTE = ("llm_cuda", "llm_neighbour")
+NEEDS: dict[str, Callable[[], str]] = {
+    **dict.fromkeys(HEAR, has_recordings),
+    **dict.fromkeys(PLAY, has_sound),
+    "device_echo": has_canceller,
+    **dict.fromkeys(COMPUTE, has_gpu),
+}
+DRILL = Entry(
+    name="drill",
+    about="What becomes of every harm that we know of?",
+    minutes=MINUTES,
+    arguments=("benchmarks.drill",),
+    suffix=".txt",
+)
 
 
-ENTRIES = (
-    _entry("ring", 4),
-    _entry("overhead", 22),
-    _entry("idle", 3),
-    _entry("first_audio", 2),
-    _entry("turns", 15, missing=has_recordings),
-    _entry("device", 7, missing=has_sound),
-    _entry("device_long", 11, missing=has_sound),
-    _entry("device_echo", 14, missing=has_canceller),
-    _entry("asr", 12, missing=has_recordings),
-    _entry("asr_long", 12, "benchmarks.asr", "--long", missing=has_recordings),
-    _entry("asr_sweep", 22, "benchmarks.asr", "--sweep", missing=has_recordings),
-    _entry("end_of_turn", 4, missing=has_recordings),
-    _entry("llm", 10),
-    _entry("exact", 20),
-    _entry("llm_load", 10),
-    _entry("llm_narrow", 20),
-    _entry("llm_cuda", 15, missing=has_gpu),
-    _entry("tts", 10),
-    _entry("endpoint", 35),
-    _entry("soak", 75),
-    _entry("gate", 35),
-    Entry(
-        "drill", "What becomes of every harm that we know of?", 9, ("benchmarks.drill",),
-        suffix=".txt",
-    ),
-)  # fmt: skip
+def _entry(benchmark: Benchmark) -> Entry:
+    """One whose figures stand in `metrics`; without more words, in the module of its name."""
+    name = benchmark.name
+    minutes = {**LONGER, **SHORTER}.get(name, MINUTES)
+    arguments = ELSEWHERE.get(name, (f"benchmarks.{name}",))
+    return Entry(name, benchmark.question, minutes, arguments, NEEDS.get(name, nothing))
+
+
+ENTRIES = (*map(_entry, BENCHMARKS), DRILL)
 
 
 @dataclass(frozen=True)

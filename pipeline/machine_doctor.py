@@ -174,7 +174,7 @@ def sound(facts: Facts) -> Iterable[Finding]:
             not facts.sound,
             facts.sound or "a microphone and a loudspeaker",
             "no sound card, a container without one, PortAudio is missing, or no permission",
-            "Install libportaudio2, run where there is a device; replay needs none",
+            "Install libportaudio2; run: voxring devices, where there are any; replay needs none",
             row=row,
         )
     wrong = ", ".join(f"{key}: {why}" for key, why in facts.folders.items())
