@@ -78,6 +78,7 @@ class ClientLane:
         self._is_open = True
         self._style = Style()  # what was asked for: a stage that is started again is told anew
         self._turn_settings = TurnSettings()
+        self._is_muted = False
 
     @property
     def turns_begun(self) -> int:
@@ -123,9 +124,10 @@ class ClientLane:
 
     @property
     def heard(self) -> str:
-        """What was heard so far of the answer that may be heard; "" once its turn has ended."""
-        played = Played.unpack(self.lane.get("played"))
-        if played.answer != self.lane.get("released"):
+        """What was heard so far of the answer that sounds; "" once its turn has ended."""
+        lane, played = self.lane, Played.unpack(self.lane.get("played"))
+        running = lane.get("turn") != lane.get("ended")
+        if not running or not lane.get("answer") == lane.get("released") == played.answer:
             return ""
         return self._captions.reply(played.answer, played.position)
 
@@ -189,6 +191,8 @@ class ClientLane:
             self.edge.command(command)
         else:  # the rings of the edge have one writer: the edge, which passes it on
             self._order(command.pack(), "too many commands are waiting")
+        if command in (Command.MUTE, Command.UNMUTE):
+            self._is_muted = command is Command.MUTE
 
     def report(self, answer: int, samples: int, *, final: bool = False) -> None:
         """Tell how much of an answer has left the loudspeaker, for a lane opened with a lead.
@@ -407,8 +411,10 @@ class ClientLane:
         try:
             if stage == LLM and self._style != Style():
                 self.wish(self._style)
-            elif stage == TURN and self._turn_settings != TurnSettings():
+            if stage == TURN and self._turn_settings != TurnSettings():
                 self.settle(self._turn_settings)
+            if stage in (AUDIO, TURN) and self._is_muted:
+                self.command(Command.MUTE)
         except VoxringError as error:
             self.tell(Fault(self.lane.get("turn"), f"{stage} has lost its settings: {error}"))
 

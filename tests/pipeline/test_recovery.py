@@ -11,8 +11,9 @@ import pytest
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config, builtin_configs, load_config
 from pipeline.errors import StageError
-from pipeline.events import Fault, ReplyText, TurnEnded
+from pipeline.events import ClipEnded, Fault, ReplyText, TurnEnded
 from pipeline.pipeline import Pipeline
+from stages.messages import Command
 from stages.outcome import Outcome
 from stages.topology import STAGES
 from tests.pipeline.running import BACK_S, back, run, tone, until_turn_ended
@@ -71,6 +72,29 @@ def test_clips_that_are_ordered_while_the_edge_is_away_are_played_when_it_is_bac
             for ended in await asyncio.gather(ask(one, clip), ask(other, clip)):
                 assert ended.timeline.outcome is Outcome.ANSWERED
             assert one.clips_waiting == other.clips_waiting == 0
+
+    run(work, listening())
+
+
+@pytest.mark.parametrize("stage", ["turn", "audio"])
+def test_a_microphone_that_is_off_stays_off_whatever_dies(stage: str, tmp_path: Path) -> None:
+    """A stage that is started again begins with it on; the one who turned it off is elsewhere."""
+    clip = tone(tmp_path / "clip.wav", 0.5)
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            lane.command(Command.MUTE)
+            old = pipeline.stages[stage]
+            os.kill(old, signal.SIGKILL)
+            await back(pipeline, stage, old)
+            lane.play(clip)
+            async for event in lane:
+                if isinstance(event, ClipEnded):
+                    assert event.error == ""
+                    break
+            assert lane.turns_begun == 0
+            lane.command(Command.UNMUTE)
+            assert (await ask(lane, clip)).timeline.outcome is Outcome.ANSWERED
 
     run(work, listening())
 

@@ -125,18 +125,6 @@ def test_push_to_talk_holds_the_turn_open(tmp_path: Path) -> None:
     assert len(ends) == 1, "it was one turn"
 
 
-def test_a_microphone_that_is_off_stays_off_when_a_stage_is_started_again(tmp_path: Path) -> None:
-    bursts(tmp_path / "clip.wav", 6.0, seconds=6.5)
-    with on_terminal(tmp_path, "--clip", "clip.wav") as terminal:
-        terminal.wait_for(LISTENING)
-        terminal.press(b"m")
-        terminal.wait_for("microphone off")
-        stages_of(terminal.process.pid)["turn"].kill()
-        terminal.wait_for("it is started again")
-        assert terminal.process.wait(30) == 0, "the clip has ended, and nothing was heard of it"
-        assert "What time is it?" not in terminal.text
-
-
 def test_quit_while_it_loads(tmp_path: Path) -> None:
     with on_terminal(tmp_path, "--clip", str(QUESTION)) as terminal:
         terminal.wait_for(" audio ")

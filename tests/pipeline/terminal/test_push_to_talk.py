@@ -99,16 +99,6 @@ def test_between_two_pushes_the_microphone_is_off() -> None:
     assert controls.press(Key.MUTE, 9.0) == [UNMUTE], "from here on it listens as at the start"
 
 
-def test_a_microphone_that_is_off_stays_off_whatever_dies() -> None:
-    """A stage that is started again begins with its microphone on: it is told within a second."""
-    controls = Controls()
-    controls.press(Key.MUTE, 10.0)
-    told = [step for step in range(31) if controls.tick(10.0 + step / 10) == [MUTE]]
-    assert told == [10, 20, 30]
-    controls.press(Key.MUTE, 14.0)
-    assert controls.tick(20.0) == []
-
-
 def test_a_push_may_be_left_with_the_microphone_on() -> None:
     controls = Controls()
     controls.press(Key.TALK, 1.0)
