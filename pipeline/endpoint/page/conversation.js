@@ -100,6 +100,11 @@ export class Conversation {
     if (this.#connection.isOpen) this.#show(this.#activity);
   }
 
+  /** No pause ends what is said now, until `commit` or `mute`. */
+  open() {
+    this.#connection.send({ type: "open" });
+  }
+
   /** What was said is complete. */
   commit() {
     this.#connection.send({ type: "commit" });
