@@ -53,6 +53,7 @@ export class Conversation {
    * @throws {import("./microphone.js").MicrophoneError}
    */
   async begin(token) {
+    Microphone.check();
     this.#view.activity("starting");
     this.#context = new AudioContext({ latencyHint: "interactive" });
     const isRunning = this.#context.resume();
