@@ -255,7 +255,8 @@ def test_waits_double_to_a_limit_and_start_anew_after_success(modules: "sync_api
 
 
 def test_a_page_that_may_have_no_microphone_says_how_to_open_it(modules: "sync_api.Page") -> None:
-    page = modules.context.new_page()
+    assert modules.context.browser
+    page = modules.context.browser.new_page()
     serve_files(page, "http://voxring.test")
     page.goto("http://voxring.test/")
     page.get_by_role("button", name="Start", exact=True).click()
