@@ -160,6 +160,10 @@ class VoiceClient:
         """The utterance ends here, behind what was fed."""
         await self.command("commit")
 
+    async def open(self) -> None:
+        """Push to talk: no silence ends the utterance, until `commit`, `mute` or `unmute`."""
+        await self.command("open")
+
     async def cancel(self) -> None:
         """Stop the answer."""
         await self.command("cancel")

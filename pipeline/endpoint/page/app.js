@@ -64,6 +64,7 @@ listenToKeys({
   isActive: () => conversation !== null,
   isMuted: () => conversation?.isMuted ?? false,
   setMuted,
+  open: () => conversation?.open(),
   commit: () => conversation?.commit(),
   interrupt: () => conversation?.interrupt(),
 });

@@ -53,6 +53,7 @@ export class Conversation {
    * @throws {import("./microphone.js").MicrophoneError}
    */
   async begin(token) {
+    Microphone.check();
     this.#view.activity("starting");
     this.#context = new AudioContext({ latencyHint: "interactive" });
     const isRunning = this.#context.resume();
@@ -98,6 +99,11 @@ export class Conversation {
     this.#view.level = 0;
     this.#view.announce(isMuted ? "Muted" : "Microphone on");
     if (this.#connection.isOpen) this.#show(this.#activity);
+  }
+
+  /** No pause ends what is said now, until `commit` or `mute`. */
+  open() {
+    this.#connection.send({ type: "open" });
   }
 
   /** What was said is complete. */

@@ -4,11 +4,12 @@ const HOLD_MS = 300;
 
 /**
  * @param {{isActive: () => boolean, isMuted: () => boolean, setMuted: (muted: boolean) => void,
- *   commit: () => void, interrupt: () => void}} talk `isActive`: a conversation is on;
- *   `commit`: what was said is complete
+ *   open: () => void, commit: () => void, interrupt: () => void}} talk `isActive`: a conversation
+ *   is on; `open`: no pause ends what is said now; `commit`: it is complete
  */
 export function listenToKeys(talk) {
-  let pressedAt = null; // ms; Space is down, and it unmuted
+  let timer = null; // Space is down, and it unmuted
+  let isHeld = false; // for so long that it is push to talk
 
   addEventListener("keydown", (event) => {
     if (!talk.isActive() || isElsewhere(event)) return;
@@ -16,24 +17,30 @@ export function listenToKeys(talk) {
     if (event.key !== " " || isOwned(event)) return;
     event.preventDefault();
     if (event.repeat) return;
-    pressedAt = talk.isMuted() ? event.timeStamp : null;
+    if (talk.isMuted()) timer = setTimeout(hold, HOLD_MS);
     talk.setMuted(!talk.isMuted());
   });
 
-  const release = (timeStamp) => {
-    const wasHeld = pressedAt !== null && timeStamp - pressedAt >= HOLD_MS;
-    pressedAt = null;
-    if (!wasHeld || !talk.isActive()) return;
-    talk.commit();
-    talk.setMuted(true);
+  const hold = () => {
+    isHeld = talk.isActive();
+    talk.open();
+  };
+
+  const release = () => {
+    clearTimeout(timer);
+    if (isHeld && talk.isActive()) {
+      talk.commit();
+      talk.setMuted(true);
+    }
+    isHeld = false;
   };
 
   addEventListener("keyup", (event) => {
     if (event.key !== " " || !talk.isActive() || isElsewhere(event) || isOwned(event)) return;
     event.preventDefault();
-    release(event.timeStamp);
+    release();
   });
-  addEventListener("blur", (event) => release(event.timeStamp));
+  addEventListener("blur", release);
 }
 
 /** Whether the key belongs to the browser, or to what lies over the page. */

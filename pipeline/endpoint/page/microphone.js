@@ -31,6 +31,14 @@ export class Microphone {
   }
 
   /**
+   * Fail at once where the browser gives a microphone to nobody.
+   * @throws {MicrophoneError}
+   */
+  static check() {
+    if (!isSecureContext || !navigator.mediaDevices) throw new MicrophoneError(INSECURE);
+  }
+
+  /**
    * Ask for the microphone and open it.
    * @param {AudioContext} context where it is heard
    * @param {{rate: number, frameMs: number, onFrame: (frame: ArrayBuffer, level: number) => void,
@@ -71,7 +79,6 @@ function stop(stream) {
 }
 
 async function ask() {
-  if (!navigator.mediaDevices) throw new MicrophoneError(INSECURE);
   try {
     return await navigator.mediaDevices.getUserMedia({ audio: WISHES });
   } catch (error) {

@@ -71,7 +71,7 @@ class Start(_Message):
 class Order(_Message):
     """A command without anything to it."""
 
-    type: Literal["commit", "cancel", "mute", "unmute", "lock", "unlock"]
+    type: Literal["commit", "cancel", "mute", "unmute", "lock", "unlock", "open"]
 
     @property
     def command(self) -> Command:

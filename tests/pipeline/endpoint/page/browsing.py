@@ -84,7 +84,7 @@ def browser() -> Iterator[sync_api.Browser]:
             launched.close()
 
 
-def serve_files(page: sync_api.Page) -> None:
+def serve_files(page: sync_api.Page, origin: str = NOWHERE) -> None:
     """Give the page its own files, and nothing else."""
 
     def answer(route: sync_api.Route) -> None:
@@ -92,7 +92,7 @@ def serve_files(page: sync_api.Page) -> None:
         kind = mimetypes.guess_type(name)[0] or "text/plain"
         route.fulfill(body=(PAGE / name).read_bytes(), content_type=kind)
 
-    page.route(f"{NOWHERE}/*", answer)
+    page.route(f"{origin}/*", answer)
 
 
 class Visit:

@@ -59,8 +59,10 @@ def test_the_whole_page_is_usable_by_keyboard_screen_reader_and_on_a_phone(
     house.run(work)
 
 
-def test_space_mutes_and_held_down_it_is_push_to_talk(house: House, tmp_path: Path) -> None:
-    flags = microphone(tmp_path / "question.wav", 2.5)
+def test_space_mutes_and_held_down_it_is_push_to_talk_whatever_the_pauses(
+    house: House, tmp_path: Path
+) -> None:
+    flags = microphone(tmp_path / "pause.wav", 2.5, 0.9, seconds=0.7)
 
     async def work(server: Server) -> None:
         async with visit(server.url, *flags) as visitor:
@@ -75,9 +77,11 @@ def test_space_mutes_and_held_down_it_is_push_to_talk(house: House, tmp_path: Pa
             await page.keyboard.down("Space")
             assert await mute.get_attribute("aria-pressed") == "false"
             await visitor.until("#activity", "Hearing you")
-            await page.wait_for_timeout(500)
-            await page.keyboard.up("Space")  # in the middle of the question
+            await page.wait_for_timeout(2500)  # both halves, and the pause between them
+            assert await page.locator(".reply:visible").count() == 0
+            await page.keyboard.up("Space")
             assert await mute.get_attribute("aria-pressed") == "true"
             await visitor.until(".reply p", REPLY)
+            assert await page.locator(".turn").count() == 1
 
     house.run(work)

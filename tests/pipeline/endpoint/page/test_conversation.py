@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.endpoint.server import Server
 from stages.tts.tones import read_whole_tones
@@ -19,6 +20,11 @@ SETTINGS = (
     f'llm.options={{replies=["{REPLY}"], ids_per_s=200}}',
     BUSY_IS_FINE,
 )
+
+
+def read(sound: NDArray[np.float32], rate: int) -> str:
+    """The text that tones spell, each of which sounded to its end."""
+    return bytes(read_whole_tones(np.round(sound * 32767).astype(np.int16), rate, TONE_S)).decode()
 
 
 def test_a_question_is_heard_and_its_answer_sounds_and_is_written(
@@ -38,8 +44,7 @@ def test_a_question_is_heard_and_its_answer_sounds_and_is_written(
             assert "played by the browser" in told
             assert await visitor.page.locator(".note").count() == 0
             sound, rate = await visitor.heard()
-            told = read_whole_tones(np.round(sound * 32767).astype(np.int16), rate, TONE_S)
-            assert bytes(told).decode() == REPLY
+            assert read(sound, rate) == REPLY
             assert np.sqrt(np.mean(np.square(sound[np.abs(sound) > 0.01]))) > 0.1
             assert visitor.complaints == []
             hosts = {urlsplit(address).netloc for address in visitor.requests}
@@ -63,16 +68,22 @@ def test_an_answer_is_interrupted_by_voice_and_by_key_and_keeps_what_was_heard(
             await visitor.page.locator("#talk").focus()  # Esc works from anywhere
             await visitor.page.keyboard.press("Escape")
             await second.get_by_text("interrupted").wait_for()
-            for turn in (first, second):
-                written = (await turn.locator(".reply p").inner_text()).removesuffix("interrupted")
-                words = written.strip()
-                assert REPLY.startswith(words)
-                assert 0 < len(words) < len(REPLY.strip())
+            written = [await turn.locator(".reply p").inner_text() for turn in (first, second)]
+            words = [text.removesuffix("interrupted").strip() for text in written]
+            for text in words:
+                assert REPLY.startswith(text)
+                assert 0 < len(text) < len(REPLY)
             before = len((await visitor.heard())[0])
             await visitor.page.wait_for_timeout(500)
             sound, rate = await visitor.heard()
             assert len(sound) > before + 0.1 * rate
             assert not sound[before:].any()
+            sounded = read(sound, rate)
+            second_begins = sounded.index(REPLY[0], 1)
+            heard = [sounded[:second_begins], sounded[second_begins:]]
+            for text, tones in zip(words, heard, strict=True):
+                assert REPLY.startswith(tones)
+                assert abs(len(tones.strip()) - len(text)) <= 1  # the character that was cut
             assert visitor.complaints == []
 
     house.run(work)

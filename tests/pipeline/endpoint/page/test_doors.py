@@ -1,5 +1,8 @@
 """What the page says where it cannot talk: no place, no server, no token, no microphone."""
 
+import os
+import signal
+
 import pytest
 
 from pipeline.endpoint.client import VoiceClient
@@ -7,6 +10,7 @@ from pipeline.endpoint.server import Server
 from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.page.browsing import ALLOW_MICROPHONE, visit
 from tests.pipeline.endpoint.serving import BUSY_IS_FINE, another_server
+from tests.pipeline.running import back
 
 CONNECTED = "#connection[data-state=open]"
 TOKEN = "correct-horse-battery-staple-0123456789"
@@ -81,5 +85,36 @@ def test_a_microphone_that_is_refused_is_told(house: House) -> None:
             assert told.startswith("The microphone is not allowed here.")
             await visitor.page.get_by_role("button", name="Start", exact=True).wait_for()
             assert server.sessions == {}
+
+    house.run(work)
+
+
+def test_a_conversation_that_may_last_no_longer_is_told_and_begun_again(house: House) -> None:
+    async def work(_: Server) -> None:
+        await house.idle()
+        async with (
+            another_server(house, "serve.session_s=1.5") as server,
+            visit(server.url, ALLOW_MICROPHONE) as visitor,
+        ):
+            await visitor.press("Start")
+            await visitor.until("#notice-text", "as long as one may")
+            await house.idle()
+            await visitor.press("Start again")
+            await visitor.until(CONNECTED)
+
+    house.run(work)
+
+
+def test_a_stage_that_dies_is_told_and_the_conversation_goes_on(house: House) -> None:
+    async def work(server: Server) -> None:
+        await house.idle()
+        async with visit(server.url, ALLOW_MICROPHONE) as visitor:
+            await visitor.press("Start")
+            await visitor.until(CONNECTED)
+            old = house.pipeline.stages["llm"]
+            os.kill(old, signal.SIGKILL)
+            await visitor.until("#notice-text", "stage llm")
+            await back(house.pipeline, "llm", old)
+            await visitor.until(CONNECTED)
 
     house.run(work)

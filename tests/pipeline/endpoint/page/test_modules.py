@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.pipeline.endpoint.page.browsing import sync_api
+from tests.pipeline.endpoint.page.browsing import serve_files, sync_api
 
 
 def call(page: "sync_api.Page", module: str, body: str, argument: object = None) -> object:
@@ -252,6 +252,18 @@ def test_waits_double_to_a_limit_and_start_anew_after_success(modules: "sync_api
       return [...waits, backoff.next()];
     """
     assert call(modules, "backoff.js", body) == [0.5, 1, 2, 4, 8, 15, 15, 0.5]
+
+
+def test_a_page_that_may_have_no_microphone_says_how_to_open_it(modules: "sync_api.Page") -> None:
+    assert modules.context.browser
+    page = modules.context.browser.new_page()
+    serve_files(page, "http://voxring.test")
+    page.goto("http://voxring.test/")
+    page.get_by_role("button", name="Start", exact=True).click()
+    told = page.locator("#notice-text")
+    told.wait_for()
+    assert "only to pages from https or localhost" in told.inner_text()
+    page.close()
 
 
 TURN = ["speech_started 1", "speech_stopped 1", "sound_started 1", "turn_ended 1"]
