@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +19,8 @@ from pipeline.commands.app import (
     stderr,
     stdout,
 )
-from pipeline.commands.suite import Files, run_suite, suite_among
 from pipeline.config import Config
 from pipeline.errors import ConfigError, OutputError
-from pipeline.lab.suite import read_suite, suite_of
 from pipeline.live_turn import LiveTurn
 from pipeline.output import check_file, check_writable
 from pipeline.pipeline import Pipeline
@@ -93,18 +92,18 @@ def replay_command(
 
     * `voxring replay demos/suite.toml --baseline then.json --junit verdict.xml`
     """
-    files = Files(json, jsonl, csv, junit, report, save_baseline)
-    path = suite_among(clips)
-    if path or baseline or endpoint or set(files.items()) - {("--json", json)}:
+    suite = suite_among(clips)
+    others = (report, baseline, save_baseline, junit, jsonl, csv)
+    if suite or endpoint or any(others):
         if out or warmup:
             option = "--out" if out else "--warmup"
             raise ConfigError(
                 f"{option} is for clips alone", "A suite has cold rounds, and reports"
             )
-        suite = read_suite(path) if path else suite_of(clips, repeat or 1, cold=0)
-        suite = suite.model_copy(update={"repeats": repeat}) if repeat else suite
-        folder = path.parent if path else Path()
-        run_suite(suite, folder, config, overrides or (), files, baseline, endpoint)
+        from pipeline.commands.suite import Files, played  # it takes a while to import
+
+        files = Files(json, jsonl, csv, junit, report, save_baseline)
+        played(suite, clips, repeat, config, overrides or (), files, baseline, endpoint)
         return
     settings = load(config, overrides)
     questions = [read_question(clip) for clip in clips]
@@ -121,6 +120,18 @@ def replay_command(
         written = _conclude(answers, json)
     if not written or any(answer.outcome in BAD or answer.faults for answer in answers):
         raise typer.Exit(FAILED)
+
+
+def suite_among(clips: Sequence[Path]) -> Path | None:
+    """The suite that was named in place of clips.
+
+    Raises:
+        ConfigError: it was named beside something else.
+    """
+    suites = [clip for clip in clips if clip.suffix == ".toml"]
+    if suites and len(clips) > 1:
+        raise ConfigError(f"{suites[0]} is a suite, and was named beside others", "Name it alone")
+    return suites[0] if suites else None
 
 
 async def _replay(

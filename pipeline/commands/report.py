@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from pipeline.commands.app import app, plainly, stdout
-from pipeline.commands.suite import html, needs_jinja
-from pipeline.lab.run import read_run
 from pipeline.output import write_text
 
 
@@ -32,6 +30,9 @@ def report_command(
 
     * `voxring report run.json -o report.html --open`
     """
+    from pipeline.commands.suite import html, needs_jinja  # it takes a while to import
+    from pipeline.lab.run import read_run
+
     needs_jinja()
     page = out or run.with_suffix(".html")
     write_text(page, html(read_run(run)), "--out")

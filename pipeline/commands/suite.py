@@ -19,7 +19,7 @@ from pipeline.lab.laboratory import Laboratory
 from pipeline.lab.live import PipelineTarget
 from pipeline.lab.mix import Said
 from pipeline.lab.run import About, Run, Turn, read_run, to_json
-from pipeline.lab.suite import Suite
+from pipeline.lab.suite import Suite, read_suite, suite_of
 from pipeline.lab.table import run_table, turn_line
 from pipeline.lab.target import Target, endpoint_target
 from pipeline.lab.tell import comparison_text, failures
@@ -47,16 +47,26 @@ class Files:
         ]
 
 
-def suite_among(clips: Sequence[Path]) -> Path | None:
-    """The suite that was named in place of clips.
+def played(
+    path: Path | None,
+    clips: Sequence[Path],
+    repeat: int | None,
+    config: Path | None,
+    overrides: Sequence[str],
+    files: Files,
+    baseline: Path | None,
+    endpoint: str,
+) -> None:
+    """Play a suite, or one that is made of clips; see `run_suite`.
 
-    Raises:
-        ConfigError: it was named beside something else.
+    Args:
+        path: of the suite; None: the clips are one.
+        repeat: instead of the suite's.
     """
-    suites = [clip for clip in clips if clip.suffix == ".toml"]
-    if suites and len(clips) > 1:
-        raise ConfigError(f"{suites[0]} is a suite, and was named beside others", "Name it alone")
-    return suites[0] if suites else None
+    suite = read_suite(path) if path else suite_of(clips, repeat or 1, cold=0)
+    if repeat:
+        suite = suite.model_copy(update={"repeats": repeat})
+    run_suite(suite, path.parent if path else Path(), config, overrides, files, baseline, endpoint)
 
 
 def run_suite(

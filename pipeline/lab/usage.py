@@ -1,11 +1,9 @@
 """CPU and memory of programs, looked at now and then while they work."""
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Mapping
-
-import psutil
+from typing import Any
 
 from pipeline.lab.run import Usage
 
@@ -18,7 +16,7 @@ class Sampler:
     """Takes a sample every half second; a look at five programs takes about half a millisecond.
 
     A run of any length leaves a bounded number of samples: when there are too many, two become
-    one, and the next ones are taken half as often.
+    one, and the next ones are taken half as often. Without the package psutil there are none.
 
     Args:
         pids: the programs of this moment, by name.
@@ -32,14 +30,15 @@ class Sampler:
         self._pids = pids
         self._clock = clock
         self._began = clock()
-        self._programs: dict[int, psutil.Process] = {}
+        self._psutil = _import_psutil()
+        self._programs: dict[int, Any] = {}
         self._spent: dict[int, tuple[float, float]] = {}  # (when, CPU seconds until then)
         self._at: list[float] = []
         self._rows: list[dict[str, tuple[float, float]]] = []  # CPU percent, MiB
 
     async def run(self) -> None:
         """Sample until cancelled."""
-        while True:
+        while self._psutil:
             self.sample()
             await asyncio.sleep(self.every_s)
 
@@ -47,9 +46,8 @@ class Sampler:
         """Look at every program now; one that is gone has no value."""
         row = {}
         for name, pid in self._pids().items():
-            with contextlib.suppress(psutil.Error):
-                if (found := self._look(pid)) is not None:
-                    row[name] = found
+            if (found := self._look(pid)) is not None:
+                row[name] = found
         self._at.append(round(self._clock() - self._began, 3))
         self._rows.append(row)
         if len(self._at) > MOST:
@@ -68,12 +66,18 @@ class Sampler:
         return [round(row[name][part], 1) if name in row else None for row in self._rows]
 
     def _look(self, pid: int) -> tuple[float, float] | None:
-        """CPU percent since the last look, and resident MiB; None at the first look."""
-        program = self._programs.get(pid)
-        if program is None:
-            program = self._programs[pid] = psutil.Process(pid)
-        with program.oneshot():
-            times, memory = program.cpu_times(), program.memory_info()
+        """CPU percent since the last look, and resident MiB.
+
+        None at the first look, and of a program that is gone.
+        """
+        try:
+            if pid not in self._programs:
+                self._programs[pid] = self._psutil.Process(pid)
+            program = self._programs[pid]
+            with program.oneshot():
+                times, memory = program.cpu_times(), program.memory_info()
+        except self._psutil.Error:
+            return None
         now, spent = self._clock(), times.user + times.system
         before = self._spent.get(pid)
         self._spent[pid] = (now, spent)
@@ -99,3 +103,12 @@ def _mean(
             (one[name][1] + other[name][1]) / 2,
         )
     return result
+
+
+def _import_psutil() -> Any:
+    """The package; None where it is not installed."""
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return psutil

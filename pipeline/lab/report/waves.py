@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipeline.lab.peaks import unpack
 
 WIDTH, HEIGHT = 1000, 100
-LIFT = 0.6  # exponent: soft sounds are seen beside loud ones
+LIFT = 0.5  # exponent: soft sounds are seen beside loud ones
 
 
 def waveform(packed: str) -> str:

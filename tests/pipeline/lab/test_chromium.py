@@ -42,9 +42,8 @@ addEventListener("load", () => {{
 </script>"""
 
 
-def probe(folder: Path, width: int, scheme: str) -> dict[str, object]:
-    """What a browser of a width and a colour scheme finds."""
-    (folder / "probe.html").write_text(PROBE.format(width=width))
+def browse(folder: Path, *arguments: str) -> str:
+    """What a browser without a window writes to standard output."""
     done = subprocess.run(
         [
             CHROMIUM,
@@ -53,19 +52,30 @@ def probe(folder: Path, width: int, scheme: str) -> dict[str, object]:
             "--disable-gpu",
             "--allow-file-access-from-files",
             f"--user-data-dir={folder / 'profile'}",
-            f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}",
             "--window-size=1400,1000",
             "--virtual-time-budget=5000",
-            "--dump-dom",
-            f"file://{folder / 'probe.html'}",
+            *arguments,
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=100,
         check=True,
     )
-    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stdout
+    return done.stdout
+
+
+def probe(folder: Path, width: int, scheme: str) -> dict[str, object]:
+    """What a page of a width and a colour scheme is like."""
+    (folder / "probe.html").write_text(PROBE.format(width=width))
+    number = 0 if scheme == "dark" else 1
+    written = browse(
+        folder,
+        f"--blink-settings=preferredColorScheme={number}",
+        "--dump-dom",
+        f"file://{folder / 'probe.html'}",
+    )
+    found = re.search(r'<pre id="found">(.*?)</pre>', written, re.DOTALL)
+    assert found, written
     result: dict[str, object] = json.loads(found[1].replace("&gt;", ">").replace("&amp;", "&"))
     return result
 
@@ -91,3 +101,16 @@ def test_nothing_overflows_and_all_is_reached(width: int, scheme: str, tmp_path:
     assert bars >= 8
     red, *_ = map(int, re.findall(r"\d+", str(found["dark"])))
     assert (red < 60) is (scheme == "dark")
+
+
+def test_what_is_open_is_printed_on_a_few_pages(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(render(talks(10)))
+    paper = tmp_path / "report.pdf"
+    browse(
+        tmp_path,
+        "--no-pdf-header-footer",
+        f"--print-to-pdf={paper}",
+        f"file://{tmp_path / 'report.html'}",
+    )
+    pages = len(re.findall(rb"/Type ?/Page\b", paper.read_bytes()))
+    assert 2 <= pages <= 6
