@@ -16,6 +16,7 @@ from pathlib import Path
 from pipeline import models
 from pipeline.config import Config, usable_cores
 from pipeline.errors import VoxringError
+from pipeline.kernel import Cores, quota
 from pipeline.output import check_writable
 from pipeline.prepare import references
 from pipeline.process import interpreter
@@ -82,20 +83,20 @@ class Facts:
 
 def gather(config: Config) -> Facts:
     """Look at everything; it takes about a second."""
-    before = (_waited_us(), _ticks(), _throttles())
+    before, hot = Cores.now(), _throttles()
     clock = _clock_at_work(LOOK_S)
-    after = (_waited_us(), _ticks(), _throttles())
+    after, hotter = Cores.now(), _throttles()
     layout = topology(config.pipeline.lanes, config.llm.context)
     open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     file_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     return Facts(
         cores=usable_cores(),
-        quota=_quota(),
+        quota=quota(),
         threads={stage: config.section(stage).threads for stage in STAGES},
-        waiting=_share_waited(before[0], after[0]),
-        stolen=_share_stolen(before[1], after[1]),
+        waiting=after.waiting(before),
+        stolen=after.stolen(before),
         clock_share=clock,
-        throttled=None if before[2] is None or after[2] is None else after[2] - before[2],
+        throttled=None if hot is None or hotter is None else hotter - hot,
         pinning={name: os.environ[name] for name in PINNING if name in os.environ},
         memory_left=memory.left(),
         lane_bytes=layout.lane_size,
@@ -138,44 +139,6 @@ def _throttles() -> int | None:
         except (OSError, ValueError):
             continue
     return sum(counts) if counts else None
-
-
-def _quota() -> float | None:
-    """Cores of the control group; None: no limit, or it cannot be read."""
-    try:
-        limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return None if limit == "max" else int(limit) / int(period)
-    except (OSError, ValueError):
-        return None
-
-
-def _waited_us() -> tuple[int, int] | None:
-    """Microseconds in which some program waited for a core, and when that was read."""
-    try:
-        line = Path("/proc/pressure/cpu").read_text().split("\n")[0]
-        return int(line.rpartition("=")[2]), time.monotonic_ns() // 1000
-    except (OSError, ValueError):
-        return None
-
-
-def _share_waited(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
-    if before is None or after is None:
-        return None
-    return min((after[0] - before[0]) / max(after[1] - before[1], 1), 1.0)
-
-
-def _ticks() -> list[int] | None:
-    try:
-        return [int(value) for value in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-    except (OSError, ValueError):
-        return None
-
-
-def _share_stolen(before: list[int] | None, after: list[int] | None) -> float | None:
-    if before is None or after is None:
-        return None
-    passed = [b - a for a, b in zip(before, after, strict=True)]
-    return passed[7] / max(sum(passed), 1)
 
 
 def _missing(config: Config) -> dict[str, str]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.config import Config, usable_cores, validate
 from pipeline.errors import StageError
+from pipeline.kernel import Cores, quota
 from stages.llm.engine import Engine
 from stages.llm.gpu_profile import GpuProfile
 from stages.report import explain
@@ -135,26 +136,25 @@ def profile(config: Config) -> Profile:
     stage: Any = find_stage("llm", config.llm.stage)(host)
     stage.load()
     load_s = time.perf_counter() - began
-    host_before, waited_before = _host_ticks(), _waited_us()
-    began = time.perf_counter()
+    before = Cores.now()
     first_ms, _ = turn(stage.engine)
     again_ms, steps = turn(stage.engine)
-    seconds = time.perf_counter() - began
+    after = Cores.now()
     return Profile(
         stage=config.llm.stage,
         device=config.llm.device,
         threads=config.llm.threads,
         budget=config.llm.threads + config.tts.threads,
         cores=usable_cores(),
-        quota=_quota(),
+        quota=quota(),
         load_s=load_s,
         first_ms=first_ms,
         again_ms=again_ms,
         steps=steps,
         read_bytes=getattr(stage.engine, "read_bytes", None),
         read_gb_s=read_bandwidth(config.llm.threads),
-        stolen=_stolen(host_before, _host_ticks()),
-        waiting=_share_waited(waited_before, _waited_us(), seconds),
+        stolen=after.stolen(before),
+        waiting=after.waiting(before),
         swapped_mib=_status_kib("VmSwap"),
         clock_share=_clock_share(),
         gpu=_gpu(stage.engine, config.llm.device),
@@ -254,45 +254,6 @@ def _heap() -> int | None:
         return None
     info = ask()
     return int(info.uordblks + info.hblkhd)
-
-
-def _host_ticks() -> list[int] | None:
-    """Ticks of all cores by kind, from /proc/stat."""
-    try:
-        return [int(value) for value in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
-    except (OSError, ValueError):
-        return None
-
-
-def _stolen(before: list[int] | None, after: list[int] | None) -> float | None:
-    if before is None or after is None:
-        return None
-    passed = [b - a for a, b in zip(before, after, strict=True)]
-    return passed[7] / max(sum(passed), 1)
-
-
-def _waited_us() -> int | None:
-    """Microseconds in which some program waited for a core, since the machine started."""
-    try:
-        line = Path("/proc/pressure/cpu").read_text().split("\n")[0]
-        return int(line.rpartition("=")[2])
-    except (OSError, ValueError):
-        return None
-
-
-def _share_waited(before: int | None, after: int | None, seconds: float) -> float | None:
-    if before is None or after is None:
-        return None
-    return min((after - before) / 1e6 / seconds, 1.0)  # the kernel adds it up in steps
-
-
-def _quota() -> float | None:
-    """Cores of the control group; none: no limit, or it cannot be read."""
-    try:
-        limit, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        return None if limit == "max" else int(limit) / int(period)
-    except (OSError, ValueError):
-        return None
 
 
 def _status_kib(name: str) -> float | None:
