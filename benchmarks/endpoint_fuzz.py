@@ -133,7 +133,7 @@ class Realtime:
         """What is no JSON object with a known type; of the rest the server judges."""
         try:
             event = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return True
         return not isinstance(event, dict) or event.get("type") not in self.types
 

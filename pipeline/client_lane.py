@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pipeline.captions import Captions
 from pipeline.client_edge import LaneEdge
 from pipeline.errors import AudioError, OutputError, SessionError, VoxringError
-from pipeline.events import ClipEnded, Event, Fault, SoundEvent, TurnEnded
+from pipeline.events import ClipEnded, Event, Fault, Sound, SoundEvent, TurnEnded
 from pipeline.floor import Floor, who_has_it
 from pipeline.timeline import Timeline
 from pipeline.tokenizer import Vocabulary
@@ -76,6 +76,7 @@ class ClientLane:
         self._orders: list[bytes] | None = None  # for an edge that has died and is not back yet
         self._events: asyncio.Queue[Event | Exception] = asyncio.Queue()
         self._is_open = True
+        self._sounding: int | None = None  # the answer whose sound was told last
         self._style = Style()  # what was asked for: a stage that is started again is told anew
         self._turn_settings = TurnSettings()
         self._is_muted = False
@@ -345,7 +346,10 @@ class ClientLane:
 
     def sounds(self, event: SoundEvent) -> None:
         """Queue what becomes of sound, behind what the stages told before it."""
-        self.rung()
+        is_on = isinstance(event, Sound) and event.answer == self._sounding
+        if not is_on:  # else everything that led to it was read with its first block
+            self.rung()
+        self._sounding = event.answer
         self.tell(event)
 
     def tell(self, event: Event | VoxringError) -> None:
