@@ -139,7 +139,7 @@ class Playout:
 
     def _hold(self, tick: Tick) -> None:
         """Be silent, and go on from there some time."""
-        if self._runs and self._silence(tick):
+        if self._silence(tick):
             self._answer.held = True
 
     def _silence(self, tick: Tick) -> bool:

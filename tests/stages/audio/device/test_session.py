@@ -148,6 +148,24 @@ def test_what_is_held_goes_on_where_it_was_silent() -> None:
         assert Event.UNDERRUN not in events(desk)
 
 
+def test_a_pause_that_is_wanted_is_no_gap_though_no_sound_was_there() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.turn.answer = desk.turn.released = 1
+        for part in range(2):
+            block = tone(0.03)
+            assert desk.tts.voice.put(block, first=0, rate=VOICE_RATE, answer=1, position=part + 1)
+            desk.session.step()
+            desk.run(200)
+            desk.turn.hold = True
+            desk.session.step()
+            desk.run(100)
+            desk.turn.hold = False
+            desk.session.step()
+        assert desk.lane.played.position == 2
+        assert Event.UNDERRUN not in events(desk)
+
+
 def test_a_voice_that_comes_late_is_a_gap_in_the_timeline() -> None:
     with open_desk() as desk:
         desk.run(300)
