@@ -15,6 +15,7 @@ from pipeline.config import usable_cores
 from pipeline.output import write_text
 from pipeline.packages import version_of
 from pipeline.replay import Answer
+from pipeline.terminal.words import clean
 from pipeline.timeline import Timeline
 from pipeline.version import VERSION
 from pipeline.waterfall import Waterfall
@@ -86,7 +87,7 @@ def labelled(label: str, text: str, style: str = "") -> RenderableType:
     grid = Table.grid()
     grid.add_column(width=LABEL)
     grid.add_column(overflow="fold")
-    grid.add_row(Text(f"  {label}", "dim"), Text(text, style))
+    grid.add_row(Text(f"  {label}", "dim"), Text(clean(text), style))
     return grid
 
 

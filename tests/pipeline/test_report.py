@@ -19,6 +19,7 @@ from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files
 from pipeline.report import (
     as_json,
+    labelled,
     render_summary,
     render_turn,
     summarize,
@@ -76,6 +77,10 @@ def shown(renderable: RenderableType, width: int, **options: Any) -> str:
     out = io.StringIO()
     Console(file=out, width=width, **options).print(renderable)
     return out.getvalue()
+
+
+def test_a_model_that_writes_escape_sequences_commands_no_terminal() -> None:
+    assert "\x1b" not in shown(labelled("answer", "red\x1b[31m alert\x07"), 80)
 
 
 # JSON
