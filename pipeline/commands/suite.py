@@ -25,6 +25,7 @@ from pipeline.lab.target import Target, endpoint_target
 from pipeline.lab.tell import comparison_text, failures
 from pipeline.output import check_file, write_text
 from pipeline.progress import StartProgress
+from pipeline.terminal.words import clean
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ def conclude(run: Run, before: Run | None, files: Files) -> bool:
         if not each.regression:
             stdout.print(Text(comparison_text(each), "dim"), soft_wrap=True)
     for line in failures(run):
-        complain(line)
+        complain(clean(line))
     if run.passed:
         stdout.print(Text(f"passed: {len(run.checks)} checks", "green"))
     return write_files(run, files)

@@ -30,6 +30,8 @@ from stages.outcome import Outcome
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 
 MS = 1_000_000
+GREETING_S = 0.3  # for a greeting to begin, which is then heard out
+HEARD_HERE = {"first_audio", "play_end"}  # the server tells when it sent them
 OUTCOMES = {outcome.label: outcome for outcome in Outcome}
 AUDIBLE = INPUT_RATE // 100  # 10 ms
 EARLY_NS = 100 * MS
@@ -71,7 +73,11 @@ class EndpointTarget:
         Raises:
             SessionError: the server refuses.
         """
-        return EndpointTalk(await self._connect(), self._recordings)
+        talk = EndpointTalk(await self._connect(), self._recordings)
+        until = time.monotonic() + GREETING_S
+        while (left := until - time.monotonic()) > 0 and not talk.turns_begun:
+            await talk.wait(left)
+        return talk
 
     async def _connect(self) -> VoiceClient:
         return await VoiceClient.connect(self._url, rate=INPUT_RATE, token=self._token)
@@ -91,6 +97,7 @@ class EndpointTalk:
         self._voices: dict[int, int] = {}  # turn: monotonic ns at which its voice was noticed
         self._voice = 0  # monotonic ns at which the last one was noticed
         self._stopped: dict[int, int] = {}  # turn: ms of the sound at which it was over
+        self._sounding: set[int] = set()  # turns whose answer has begun
         self._answer = 0
         self._stale = 0  # the answer that sounded before the last clip that is to be answered
         self._turns: list[events.TurnEnded] = []
@@ -112,13 +119,17 @@ class EndpointTalk:
 
     @property
     def turns_begun(self) -> int:
-        """Voices that the server has noticed."""
-        return len(self._voices)
+        """Voices that the server has noticed, and greetings that have begun to sound."""
+        return len(self._begun)
 
     @property
     def turns_ended(self) -> int:
         """Those of them whose end it has told."""
-        return len({turn.timeline.turn for turn in self._turns} & self._voices.keys())
+        return len({turn.timeline.turn for turn in self._turns} & self._begun)
+
+    @property
+    def _begun(self) -> set[int]:
+        return {*self._voices, *self._sounding}
 
     def say(self, said: Said) -> None:
         """Begin it with the next block of the microphone."""
@@ -187,8 +198,9 @@ class EndpointTalk:
                 self._voices.setdefault(turn, self._voice)
             case told.SpeechStopped(turn, at_ms):
                 self._stopped[turn] = at_ms
-            case told.SoundStarted(_, answer):
+            case told.SoundStarted(turn, answer):
                 self._answer = answer
+                self._sounding.add(turn)
                 self._player.start(answer)
             case told.Sound(answer, samples):
                 self._player.take(answer, samples, now)
@@ -237,7 +249,7 @@ class EndpointTalk:
         end = self._server_end(ended)
         if end is None:
             return {}
-        known = {name: ms for name, ms in ended.phases.items() if name in MILESTONES}
+        known = {n: ms for n, ms in ended.phases.items() if n in MILESTONES.keys() - HEARD_HERE}
         return {MILESTONES[name]: end + round(ms * MS) for name, ms in known.items()}
 
     def _speech_end(self, turn: int) -> int | None:

@@ -76,6 +76,9 @@ def record(
         _turn(exchanges, number, told, repeat=repeat, warm=warm, index=index)
         for number in range(len(exchanges))
     ]
+    turns += [
+        _never_said(said, repeat=repeat, warm=warm, index=index) for said in clips[len(turns) :]
+    ]
     return conversation, turns
 
 
@@ -144,6 +147,20 @@ def _turn(
         **_interruption(exchanges, number, told),
     )
     return first.model_copy(update=_ended(exchange, told)) if ended else first
+
+
+def _never_said(said: Said, *, repeat: int, warm: bool, index: int) -> Turn:
+    """A clip that nobody saw begin: what is missing must not look as if it were well."""
+    return Turn(
+        clip=said.path.name,
+        repeat=repeat,
+        outcome=Outcome.NO_SPEECH.label,
+        key=said.key,
+        conversation=index,
+        warm=warm,
+        said=said.text,
+        errors=["the clip never began: an edge died, or its events were lost"],
+    )
 
 
 def _ended(exchange: Exchange, told: Told) -> dict[str, object]:

@@ -9,6 +9,7 @@ from rich.text import Text
 from pipeline.lab.run import Run, Turn, samples
 from pipeline.lab.steps import longest
 from pipeline.report import summarize
+from pipeline.terminal.words import clean
 
 BAD = ("failed", "timed out")
 
@@ -31,7 +32,7 @@ def turn_line(turn: Turn) -> RenderableType:
     if turn.cut_off or turn.false_cut_offs:
         line.append(" · cut off", "yellow")
     for error in turn.errors:
-        line.append(f" · {error}", "red")
+        line.append(f" · {clean(error)}", "red")
     return line
 
 

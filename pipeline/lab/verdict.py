@@ -112,10 +112,10 @@ class _Judge:
         yield self._each("errors", lambda turn: not turn.errors, lambda missed: missed[0].errors[0])
         if outcome:
             yield self._each("outcome", lambda turn: turn.outcome == outcome, _outcomes(outcome))
-        yield from self._reply()
-        yield from self._time()
-        if self.say.max_wer is not None and not self.say.goes_on:
-            yield self._wer(self.say.max_wer)
+            yield from self._reply()
+            yield from self._time()
+            if self.say.max_wer is not None:
+                yield self._wer(self.say.max_wer)
         yield from self._interruption()
 
     def _reply(self) -> Iterator[Check]:
@@ -177,14 +177,15 @@ class _Judge:
 
     def _wer(self, bound: float) -> Check:
         counts = [(t.word_errors or 0, t.words) for t in self.turns if t.words is not None]
-        seen = rate(counts)
-        if seen is None:
+        seen, wrong = rate(counts), sum(wrong for wrong, _ in counts)
+        if not counts:
             text = "nobody tells what is said in the clip: give it a text"
             return self._check("max_wer", False, text)
+        if seen is None:  # nothing is said, so that every word is an invented one
+            return self._check("max_wer", wrong == 0, f"{wrong} words were heard in a clip of none")
         word = "within" if seen <= bound else "expected at most"
-        return self._check(
-            "max_wer", seen <= bound, f"word error rate {seen:.3f}, {word} {bound:g}"
-        )
+        text = f"word error rate {seen:.3f}, {word} {bound:g}"
+        return self._check("max_wer", seen <= bound, text)
 
     def _percentile(self, what: str, values: Sequence[float], bound: float) -> tuple[bool, str]:
         seen = nearest_rank(values, self.percent)

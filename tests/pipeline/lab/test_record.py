@@ -79,6 +79,14 @@ def test_turns_belong_to_the_clip_in_which_they_began() -> None:
     assert (one.transcript, two.transcript) == ("What is it?", "x")
 
 
+def test_a_clip_that_never_began_is_an_error_and_not_left_out() -> None:
+    _, (one, two) = recorded([said("a"), said("b")], told([1.0], [ended(1.5, 2.5, **ANSWER)]))
+    assert (one.outcome, one.errors) == ("answered", [])
+    assert two.key == "b"
+    assert two.errors
+    assert two.first_audio_ms is None
+
+
 def sounding(start_s: float, stop_s: float, seconds: float = 10.0) -> np.ndarray:
     """An answer between two seconds, silence elsewhere."""
     sound = np.zeros((int(seconds * 16_000), 2), np.int16)

@@ -111,6 +111,13 @@ def test_word_errors_are_counted_over_all_repeats() -> None:
     assert "give it a text" in checks([turn()], max_wer=0.2)["max_wer"].text
 
 
+@pytest.mark.parametrize(("wrong", "passed"), [(0, True), (2, False)])
+def test_words_that_were_invented_in_silence(wrong: int, passed: bool) -> None:
+    silent = turn(outcome="no speech", word_errors=wrong, words=0)
+    said = checks([silent], max_wer=0.1, outcome="no speech")["max_wer"]
+    assert (said.passed, said.text) == (passed, f"{wrong} words were heard in a clip of none")
+
+
 def conversation(*says: dict[str, object]) -> Suite:
     turns = [{"file": f"{n}.wav", "name": f"{n}", **say} for n, say in enumerate(says)]
     return Suite.model_validate({"conversation": [{"name": "c", "turn": turns}]})
@@ -145,7 +152,8 @@ def test_interruptions() -> None:
 
 @pytest.mark.parametrize("goes_on", [True, False, None])
 def test_murmurs(goes_on: bool | None) -> None:
-    suite = conversation({}, {"over_answer_ms": 500, "goes_on": True})
+    everything = {"expect": ["x"], "within_ms": 5, "max_wer": 0.0}  # such as [defaults] give it
+    suite = conversation({}, {"over_answer_ms": 500, "goes_on": True, **everything})
     run = run_of(turn("c/0"), turn("c/1", outcome="no speech", over_answer_ms=1.0, goes_on=goes_on))
     mine = {check.kind: check.passed for check in judge(suite, run) if check.key == "c/1"}
     assert mine == {"errors": True, "over_answer_ms": True, "goes_on": bool(goes_on)}
