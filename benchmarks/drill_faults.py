@@ -252,7 +252,19 @@ KILL, STOP, SLOW, CLOCK, DISK, RINGS = "kill -9", "stop", "slow", "clock", "disk
 LONG_REPLY = 'llm.options={replies = ["All work and no play makes a dull voice, they say."]}'
 KINDS: dict[str, tuple[Kind, ...]] = {
     KILL: (Kind("kill -9", STAGES, kill, settle=back, turn=FAILED, check=one_restart),),
-    STOP: (Kind("stop", STAGES, stop, settle=back, turn=FAILED, check=one_restart),),
+    STOP: (
+        Kind(
+            "stop",
+            STAGES,
+            stop,
+            settle=back,
+            turn=FAILED,
+            check=one_restart,
+            # Sound for longer than it takes to notice: else a stage that had done its part of the
+            # turn may hang and the answer is heard all the same.
+            settings=("tts.options={tone_ms = 100}",),
+        ),
+    ),
     SLOW: (Kind(f"stand still {SLOW_S} s", (*STAGES, CONTROL), slow, settings=(PATIENT,)),),
     RINGS: (
         Kind(
