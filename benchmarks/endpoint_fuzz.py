@@ -9,11 +9,12 @@ from typing import Any, Protocol
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.endpoint_kills import Talker
 from benchmarks.endpoint_server import Serving, serving
+from benchmarks.endpoint_sessions import come_in
 from benchmarks.result import Figure
 from pipeline.endpoint.voice.messages import BadMessageError, parse
 
@@ -214,7 +215,7 @@ async def attack(
 ) -> None:
     """One connection: everything at once, then a look at what came of it."""
     verdict.connections += 1
-    async with connect(url, compression=None, proxy=None, max_queue=None) as socket:
+    async with await come_in(url) as socket:
         try:
             if opens:
                 await dialect.open(socket)
@@ -263,10 +264,7 @@ class Neighbour:
 
     async def _ask(self) -> None:
         try:
-            async with (
-                asyncio.timeout(ANSWER_S),
-                connect(self._url, compression=None, proxy=None) as socket,
-            ):
+            async with asyncio.timeout(ANSWER_S), await come_in(self._url) as socket:
                 talker = Talker(socket)
                 await talker.begin()
                 self.hurt += (await talker.until("turn_ended"))["outcome"] != "answered"

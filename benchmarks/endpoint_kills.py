@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.endpoint_server import Serving, serving
-from benchmarks.endpoint_sessions import RATE, question
+from benchmarks.endpoint_sessions import RATE, come_in, question
 from benchmarks.result import Figure
 
 PEOPLE = 4
@@ -59,10 +59,7 @@ class Talker:
 async def kill_stage(server: Serving, stage: str) -> tuple[float, int]:
     """Seconds until everybody had an answer again, and how many were told nothing."""
     async with asyncio.timeout(LIMIT_S):
-        sockets = [
-            await connect(server.websocket(), compression=None, proxy=None, max_queue=None)
-            for _ in range(PEOPLE)
-        ]
+        sockets = [await come_in(server.websocket()) for _ in range(PEOPLE)]
         talkers = [Talker(socket) for socket in sockets]
         await asyncio.gather(*(talker.begin() for talker in talkers))
         os.kill(server.stage(stage), signal.SIGKILL)
@@ -87,10 +84,7 @@ async def was_told(talker: Talker) -> bool:
 async def kill_edge(server: Serving) -> tuple[float, int]:
     """Seconds until somebody had an answer again, and how many did not see the close."""
     async with asyncio.timeout(LIMIT_S):
-        sockets = [
-            await connect(server.websocket(), compression=None, proxy=None, max_queue=None)
-            for _ in range(PEOPLE)
-        ]
+        sockets = [await come_in(server.websocket()) for _ in range(PEOPLE)]
         talkers = [Talker(socket) for socket in sockets]
         await asyncio.gather(*(talker.begin() for talker in talkers))
         os.kill(server.program, signal.SIGKILL)

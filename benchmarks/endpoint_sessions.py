@@ -17,6 +17,7 @@ from benchmarks.result import Figure
 RATE = 16_000
 AT_ONCE = 8
 RESET = b"\1\0\0\0\0\0\0\0"  # SO_LINGER: on, 0 s: closing sends RST
+PATIENCE_S = 30.0  # with a server that is full
 QUIET_S = 30.0  # for a server to be as it was
 SETTINGS = (
     f"pipeline.lanes={AT_ONCE}",
@@ -71,14 +72,25 @@ def question() -> bytes:
     return speech + bytes(2 * RATE // 2)
 
 
-async def converse(url: str, sound: bytes, *, tears_off: bool) -> None:
-    """One short conversation; who finds no place comes again."""
+async def come_in(url: str) -> ClientConnection:
+    """A connection; who finds no place (the last one's lane is being closed) comes again.
+
+    Raises:
+        InvalidStatus: refused for another reason, or for PATIENCE_S.
+    """
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            socket = await connect(url, compression=None, proxy=None, max_queue=None)
-            break
-        except InvalidStatus:
+            return await connect(url, compression=None, proxy=None, max_queue=None)
+        except InvalidStatus as refused:
+            if refused.response.status_code != 503 or time.monotonic() > deadline:
+                raise
             await asyncio.sleep(0.02)
+
+
+async def converse(url: str, sound: bytes, *, tears_off: bool) -> None:
+    """One short conversation."""
+    socket = await come_in(url)
     try:
         await socket.send(json.dumps({"type": "start", "version": 1, "rate": RATE}))
         await socket.send(sound)
