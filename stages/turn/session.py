@@ -19,11 +19,11 @@ from stages.messages import CaptionKind, Command, CommandAt, Words
 from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 from stages.turn import turns as taking
-from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase, Rules
-from stages.turn.settings import TurnSettings
+from stages.turn.endpointer import WINDOW_MS, Endpointer, Phase
+from stages.turn.settings import TurnSettings, manners, pre_roll_windows, rules
 from stages.turn.speculation import Speculation
 from stages.turn.speech import Speech
-from stages.turn.turns import BargeIn, Ending, Manners, State, Turns
+from stages.turn.turns import Ending, State, Turns
 
 MARK_EVENTS = {
     Mark.PAUSE: Event.SILENCE,
@@ -500,28 +500,3 @@ class TurnSession(Session):
     def _emit(self, event: Event, at: int, value: int = 0) -> None:
         turn, answer = self.turns.utterance
         self.lane.emit(event, turn=turn, answer=answer, value=value, at=at)
-
-
-def rules(config: TurnConfig) -> Rules:
-    """When an utterance begins, pauses and ends."""
-    return Rules(
-        config.threshold,
-        config.min_speech_ms,
-        config.soft_end_ms,
-        config.release_ms,
-        int(config.max_turn_s * 1000),
-        config.early_release_ms,
-        config.late_release_ms,
-    )
-
-
-def manners(config: TurnConfig, *, answers: bool = True) -> Manners:
-    """How the two take turns."""
-    hold_ns = config.hold_ms * 1_000_000
-    patience_ns = int(config.answer_timeout_s * 1e9)
-    return Manners(patience_ns, BargeIn(config.barge_in), hold_ns, answers)
-
-
-def pre_roll_windows(config: TurnConfig) -> int:
-    """How much sound is kept from before it is known that somebody speaks."""
-    return -(-config.min_speech_ms // WINDOW_MS) + config.pre_roll_ms // WINDOW_MS

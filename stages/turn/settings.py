@@ -1,10 +1,12 @@
-"""What a client may change in how turns are taken, in the middle of a conversation."""
+"""How turns are taken: what is configured, and what a client may change in the middle."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.config import TurnConfig
+from stages.turn.endpointer import WINDOW_MS, Rules
+from stages.turn.turns import BargeIn, Manners
 
 
 class TurnSettings(BaseModel):
@@ -34,3 +36,28 @@ class TurnSettings(BaseModel):
         """The configuration with these changes."""
         changes = self.model_dump(exclude_none=True, exclude={"answers", "manual"})
         return config.model_copy(update=changes)
+
+
+def rules(config: TurnConfig) -> Rules:
+    """When an utterance begins, pauses and ends."""
+    return Rules(
+        config.threshold,
+        config.min_speech_ms,
+        config.soft_end_ms,
+        config.release_ms,
+        int(config.max_turn_s * 1000),
+        config.early_release_ms,
+        config.late_release_ms,
+    )
+
+
+def manners(config: TurnConfig, *, answers: bool = True) -> Manners:
+    """How the two take turns."""
+    hold_ns = config.hold_ms * 1_000_000
+    patience_ns = int(config.answer_timeout_s * 1e9)
+    return Manners(patience_ns, BargeIn(config.barge_in), hold_ns, answers)
+
+
+def pre_roll_windows(config: TurnConfig) -> int:
+    """How much sound is kept from before it is known that somebody speaks."""
+    return -(-config.min_speech_ms // WINDOW_MS) + config.pre_roll_ms // WINDOW_MS

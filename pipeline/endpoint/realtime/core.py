@@ -4,19 +4,21 @@ What a client sends goes to `receive`, what happens in its conversation to `happ
 what is to be done. docs/realtime.md lists every event.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipeline.config import Config
 from pipeline.endpoint.realtime import fields
 from pipeline.endpoint.realtime import settings as sessions
-from pipeline.endpoint.realtime.actions import Action, Ask, Feed, Order, Settle, Tell
+from pipeline.endpoint.realtime.actions import Action, Ask, Order, Settle, Tell
 from pipeline.endpoint.realtime.answer import Answer, Wanted
+from pipeline.endpoint.realtime.asking import parse_answer
 from pipeline.endpoint.realtime.dialect import Dialect
 from pipeline.endpoint.realtime.fields import Object
 from pipeline.endpoint.realtime.hearing import Hearing
 from pipeline.endpoint.realtime.items import ROOT, Item, Items, parse_item
+from pipeline.endpoint.realtime.message import parse
+from pipeline.endpoint.realtime.microphone import Microphone
 from pipeline.endpoint.realtime.problem import (
     Json,
     RefusedError,
@@ -28,7 +30,6 @@ from pipeline.endpoint.realtime.problem import (
 )
 from pipeline.endpoint.realtime.responses import Responses
 from pipeline.endpoint.realtime.settings import Settings, first_settings
-from pipeline.endpoint.realtime.sound import BadSoundError, Ear, Encoding
 from pipeline.events import (
     AnswerReleased,
     Event,
@@ -48,16 +49,6 @@ from stages.llm.part import Key, Source
 from stages.llm.wishes import Insert, Remove, Style, Truncate
 from stages.messages import Command
 from stages.outcome import Outcome
-
-LEAST_COMMIT_MS = 100  # as the protocol has it
-MOST_HELD_MS = 60_000  # sound that waits for the end of a response
-MOST_METADATA = 16
-LONGEST_KEY, LONGEST_VALUE = 64, 512
-_ANSWER_KEYS = (
-    *("audio", "conversation", "input", "instructions", "max_output_tokens", "metadata"),
-    *("output_modalities", "tools", "tool_choice", "prompt", "reasoning", "parallel_tool_calls"),
-    *("modalities", "max_response_output_tokens", "output_audio_format", "temperature", "voice"),
-)
 
 WholeWords = Callable[[int, int], tuple[int, str]]
 """Of an answer's first ids: how many are whole words, and what these spell."""
@@ -100,13 +91,9 @@ class Core:
         self._hearing = Hearing(self._items, name, self._tell)
         act = self._actions.append
         self._responses = Responses(self._items, self._dialect, act, self._settings.voice)
-        self._ear = Ear(self._settings.input)
+        self._microphone = Microphone(self._settings.input, act)
         self._wanted: Wanted | None = None  # a response that was asked for, and has not begun
         self._is_void = False  # it was cancelled before that
-        self._buffered_ms = 0.0  # since the last commit, where the client commits
-        self._is_committing = False
-        self._held: list[Feed | Order] = []  # until the response is over
-        self._held_ms = 0.0
         self._typed = 0  # messages that the client wrote
         self._fault = ""
         self._clients: Mapping[str, Callable[[Object], None]] = {
@@ -149,7 +136,7 @@ class Core:
                 self._turn = turn
                 self._hearing.began(event)
             case TurnClosed(turn=turn):
-                self._turn, self._is_committing = turn, False
+                self._turn, self._microphone.is_committing = turn, False
                 self._hearing.closed(event, is_beta=self._dialect.is_beta)
             case UserText():
                 self._hearing.heard(event)
@@ -217,50 +204,22 @@ class Core:
             self._act(Ask(Style(**style)))
         if new.turns != old.turns:
             self._act(Settle(new.turns.settings(self._config.turn)))
-            self._buffered_ms = 0.0
-        if new.input != old.input:
-            self._ear = Ear(new.input)
+        self._microphone.adopt(new.input, is_manual=new.turns.is_manual)
         self._hearing.is_manual = new.turns.is_manual
         self._hearing.transcribes = new.transcribes
 
     def _append(self, event: Object) -> None:
         fields.only(event, ("type", "event_id", "audio"), "")
-        audio = event.get("audio")
-        if not isinstance(audio, str):
-            raise missing("audio") if audio is None else invalid("audio", audio, "base64")
-        try:
-            samples, ms = self._ear.hear(audio)
-        except BadSoundError:
-            raise invalid("audio", audio, "base64 of whole groups of four characters") from None
-        self._buffered_ms += ms
-        self._listen(Feed(samples), ms)
+        self._microphone.append(event.get("audio"), is_busy=self._is_busy)
 
     def _commit(self, event: Object) -> None:
         fields.only(event, ("type", "event_id"), "")
-        if self._settings.turns.is_manual and self._buffered_ms < LEAST_COMMIT_MS:
-            raise RefusedError(
-                f"The buffer has {self._buffered_ms:.0f} ms of sound, expected at least "
-                f"{LEAST_COMMIT_MS} ms.",
-                "input_audio_buffer_commit_empty",
-            )
-        if not self._settings.turns.is_manual and not self._hearing.is_open:
-            raise RefusedError(
-                "Nobody has begun to speak: there is nothing to commit.",
-                "input_audio_buffer_commit_empty",
-            )
-        self._listen(Feed(self._ear.rest()))
-        self._listen(Order(Command.COMMIT))
-        self._buffered_ms = 0.0
-        self._is_committing = True
+        is_speaking = self._hearing.is_open
+        self._microphone.commit(is_speaking=is_speaking, is_busy=self._is_busy)
 
     def _clear(self, event: Object) -> None:
         fields.only(event, ("type", "event_id"), "")
-        self._ear.clear()
-        self._buffered_ms = 0.0
-        if self._must_hold:
-            self._drop_held()
-        else:
-            self._act(Order(Command.CLEAR))
+        self._microphone.clear(is_busy=self._is_busy)
         self._tell({"type": "input_audio_buffer.cleared"})
 
     def _create_item(self, event: Object) -> None:
@@ -300,7 +259,7 @@ class Core:
     @property
     def _behind(self) -> int:
         """The turn that a message at the end stands behind."""
-        is_coming = self._is_committing and not self._hearing.is_open
+        is_coming = self._microphone.is_committing and not self._hearing.is_open
         return self._turn + is_coming & 0xFFFF_FFFF
 
     def _delete_item(self, event: Object) -> None:
@@ -346,49 +305,18 @@ class Core:
 
     def _create_response(self, event: Object) -> None:
         fields.only(event, ("type", "event_id", "response"), "")
-        if self._responses.current or self._wanted:
+        if self._is_busy:
             raise RefusedError(
                 "The conversation has an active response already; wait for its end or cancel it.",
                 "conversation_already_has_active_response",
             )
         asked = fields.table(event, "response")
-        self._wanted, style = self._parse_answer(asked)
+        self._wanted, style = parse_answer(asked, self._settings)
         self._is_void = False
         self._act(Ask(style))
         self._act(Order(Command.RESPOND))
         if sessions.has_tools(asked, "response."):
             raise unsupported("response.tools", "Tools are")
-
-    def _parse_answer(self, asked: Object) -> tuple[Wanted, Style]:
-        prefix = "response."
-        fields.only(asked, _ANSWER_KEYS, prefix)
-        if asked.get("conversation") not in (None, "auto"):
-            raise unsupported("response.conversation", "Responses outside the conversation are")
-        if asked.get("input") is not None:
-            raise unsupported("response.input", "Responses with an input of their own are")
-        settings = self._settings
-        spoken = sessions.parse_spoken(asked, "output_modalities", prefix, settings.spoken)
-        spoken = sessions.parse_spoken(asked, "modalities", prefix, spoken)
-        most = sessions.parse_limit(asked, "max_output_tokens", prefix, settings.most)
-        most = sessions.parse_limit(asked, "max_response_output_tokens", prefix, most)
-        instructions = None
-        if asked.get("instructions") is not None:
-            instructions = fields.text(asked, "instructions", prefix)
-        wanted = Wanted(spoken, self._parse_output(asked), most, _parse_metadata(asked))
-        style = Style(instructions=instructions, voice=spoken, most=most, once=True)
-        return wanted, style
-
-    def _parse_output(self, asked: Object) -> Encoding:
-        output = fields.table(
-            fields.table(asked, "audio", "response."), "output", "response.audio."
-        )
-        prefix = "response.audio.output."
-        fields.only(output, ("format", "voice", "speed"), prefix)
-        encoding = sessions.parse_encoding(output, "format", prefix, self._settings.output)
-        if asked.get("output_audio_format") is None:
-            return encoding
-        known = sessions.BETA_ENCODINGS
-        return known[fields.choice(asked, "output_audio_format", "response.", list(known))]
 
     def _cancel_response(self, event: Object) -> None:
         fields.only(event, ("type", "event_id", "response_id"), "")
@@ -424,10 +352,7 @@ class Core:
         self._hearing.ended(event)
         self._responses.ended(event, self._fault)
         self._fault = ""
-        if not self._must_hold:
-            self._actions += self._held
-            self._held.clear()
-            self._held_ms = 0.0
+        self._microphone.let_go(is_busy=self._is_busy)
 
     def _failed(self, event: Fault) -> None:
         self._fault = event.message
@@ -446,29 +371,9 @@ class Core:
     # Together.
 
     @property
-    def _must_hold(self) -> bool:
-        """Sound must wait: where the client commits, nothing it says interrupts a response."""
-        is_busy = self._responses.current is not None or self._wanted is not None
-        return self._settings.turns.is_manual and is_busy
-
-    def _listen(self, what: Feed | Order, ms: float = 0.0) -> None:
-        """Pass sound on, or what is done with it, now or behind the response."""
-        if not self._must_hold:
-            self._act(what)
-            return
-        if self._held_ms + ms > MOST_HELD_MS:
-            self._buffered_ms -= ms
-            raise RefusedError(
-                f"While a response is active at most {MOST_HELD_MS / 1000:.0f} s of sound wait.",
-                "input_audio_buffer_full",
-            )
-        self._held_ms += ms
-        self._held.append(what)
-
-    def _drop_held(self) -> None:
-        """Forget what waits behind the last commit."""
-        while self._held and isinstance(self._held[-1], Feed):
-            self._held.pop()
+    def _is_busy(self) -> bool:
+        """A response is active, or was asked for."""
+        return self._responses.current is not None or self._wanted is not None
 
     def _require_done(self, item: Item) -> None:
         current = self._responses.current
@@ -497,40 +402,3 @@ class Core:
         actions = list(self._actions)
         self._actions.clear()  # the same list: the responses append to it
         return actions
-
-
-def parse(message: str | bytes) -> Object:
-    """The object that a message is.
-
-    Raises:
-        RefusedError: it is none.
-    """
-    if isinstance(message, bytes):
-        raise RefusedError("Events are text messages, this one is binary.", "invalid_message")
-    try:
-        event = json.loads(message, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise RefusedError(f"The message is no JSON: {reason}", "invalid_json") from None
-    if not isinstance(event, dict):
-        raise RefusedError("The message is no JSON object.", "invalid_json")
-    return event
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _parse_metadata(asked: Object) -> Json | None:
-    metadata = asked.get("metadata")
-    if metadata is None:
-        return None
-    name, expected = "response.metadata", f"at most {MOST_METADATA} short strings by short names"
-    is_small = isinstance(metadata, dict) and len(metadata) <= MOST_METADATA
-    if not is_small or not all(_is_short(key, value) for key, value in metadata.items()):
-        raise invalid(name, metadata, expected)
-    return dict(metadata)
-
-
-def _is_short(key: str, value: object) -> bool:
-    return len(key) <= LONGEST_KEY and isinstance(value, str) and len(value) <= LONGEST_VALUE

@@ -9,6 +9,7 @@ import pytest
 from ringbuf import Kind
 from stages.llm.conversation import Conversation
 from stages.llm.onnx_engine import load_engine
+from stages.llm.part import Source
 from stages.messages import CaptionKind
 from tests.stages.llm.test_llm_session import Bench, plain_pieces
 
@@ -63,6 +64,29 @@ def test_turns_that_were_cut_and_turns_that_left_are_gone_from_the_cache(load):
         heard = (turn * 3) % (LIMIT + 1)  # nothing, some, all of it
         turns_kept.append(len(talk.ids))
     assert any(b < a for a, b in pairwise(turns_kept))  # some did leave
+
+
+def test_what_was_put_in_taken_out_or_shortened_is_as_if_it_had_been_said_like_that(load):
+    """The cache too: it says what one does that is given the conversation in one piece."""
+    talk = Conversation(load(), 0, plain_pieces([1, 2, 3]), LIMIT)
+    for turn, words in enumerate(([9, 8, 7], [6, 5], [4])):
+        answer(talk, turn, words, LIMIT)
+    talk.settle(LIMIT)
+    for change in (
+        lambda: talk.truncate((Source.REPLY, 3), 2),
+        lambda: talk.insert((Source.TYPED, 1), [30, 31], (Source.WORDS, 0)),
+        lambda: talk.remove((Source.WORDS, 1)),
+        lambda: talk.instruct(plain_pieces([1, 5])),
+        lambda: talk.insert((Source.WRITTEN, 2), [40]),
+    ):
+        change()
+        talk.begin(100, 0)
+        talk.ask(100)
+        caught_up(talk)
+        while talk.answering:
+            talk.step()
+        assert talk.reply == fresh(load, talk, len(talk.reply))
+        talk.settle(0)
 
 
 def test_a_conversation_goes_on_in_another_program(load):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipeline.endpoint.realtime import core, problem, taking
+from pipeline.endpoint.realtime import core, fields, microphone, problem, taking
 from pipeline.endpoint.realtime.settings import IGNORED
 from tests.pipeline.endpoint.realtime.bench import Bench
 from tests.pipeline.endpoint.realtime.shapes import TODAY
@@ -36,7 +36,7 @@ def test_every_error_is_there() -> None:
 
 
 def test_limits_are_there() -> None:
-    for number in (core.LEAST_COMMIT_MS, taking.LONGEST_SILENCE_MS, core.fields.LONGEST_TEXT):
+    for number in (microphone.LEAST_COMMIT_MS, taking.LONGEST_SILENCE_MS, fields.LONGEST_TEXT):
         assert f"{number:,}" in PAGE
     for key in IGNORED:
         assert f"`{key}`" in PAGE
