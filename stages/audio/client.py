@@ -25,7 +25,7 @@ REST_NS = 4 * BLOCK_NS  # less than a block is passed on if nothing follows for 
 RECORD_NS = 100_000_000  # between two looks at the clock of a recording
 LEAD = INPUT_RATE  # samples that may wait for room before the caller is told to
 JITTER_NS = 250_000_000  # a microphone that is silent for longer has paused
-REPORT_NS = 80_000_000  # in which a client says how much it has played of a cut answer
+REPORT_NS = 200_000_000  # in which a client says how much it has played of a cut answer
 
 
 class ClientAudio(Stage):
