@@ -32,7 +32,10 @@ Pairs = Sequence[tuple[float, float]]
 
 
 def compare(before: Run, after: Run) -> list[Comparison]:
-    """Each turn that both runs have, warm repeats only, and then all of them together."""
+    """Each turn that both runs have, warm repeats only, and then all of them together.
+
+    Where there is nothing to compare there is one comparison of no pairs, so that it is told.
+    """
     found: list[Comparison] = []
     for metric in METRICS:
         by_key = {key: pair(before.of(key), after.of(key), metric) for key in after.keys}
@@ -46,7 +49,8 @@ def compare(before: Run, after: Run) -> list[Comparison]:
                 [t for t in run.turns if t.warm and t.name in by_key] for run in (before, after)
             ]
             found.append(_compare("", metric, by_key, *mine))
-    return found + [lost for key in after.keys if (lost := _lost(key, before, after))]
+    found += [lost for key in after.keys if (lost := _lost(key, before, after))]
+    return found or [Comparison(key="", metric=METRICS[0], pairs=0)]
 
 
 def fewer_by_chance(then: tuple[int, int], now: tuple[int, int]) -> float:

@@ -12,6 +12,7 @@ from pipeline.lab.baseline import (
     pair,
     pulled_in,
 )
+from pipeline.lab.tell import comparison_text
 from tests.pipeline.lab.making import run_of, turn
 
 TRIES = 30
@@ -115,8 +116,12 @@ def test_all_turns_together_come_last_and_name_the_step_that_grew() -> None:
     assert all(each.regression for each in told)
 
 
-def test_a_turn_that_the_baseline_does_not_have_is_left_out() -> None:
-    assert compare(run_of(turn("a")), run_of(turn("b"))) == []
+def test_a_baseline_of_other_turns_is_told_and_no_verdict() -> None:
+    (told,) = compare(run_of(turn("a")), run_of(turn("b")))
+    assert (told.pairs, told.regression) == (0, False)
+    assert comparison_text(told) == (
+        "all turns: first audio: 0 pairs with the baseline, 10 are needed for a verdict"
+    )
 
 
 def test_what_lies_far_out_is_pulled_in_and_nothing_else() -> None:
