@@ -1,6 +1,6 @@
 """The page: a run put into the template."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -20,7 +20,8 @@ from stages.topology import STAGES as PROGRAMS
 
 NONE = "\N{EN DASH}"
 OPENED = 3  # of them, when the page is opened
-PICTURES = 24  # conversations that are drawn; the rest is in the tables
+PICTURES = 24  # conversations that are drawn; the rest is in the figures
+CLOSE_UPS = 48  # turns of these
 PROGRAM_ORDER = (*PROGRAMS, "voxring")
 
 
@@ -104,11 +105,23 @@ def choose(run: Run) -> list[Scene]:
     firsts = list({run.conversations[n].name: n for n in reversed(warm)}.values())
     bad = [n for n in sorted(by_index) if _is_bad(by_index[n])]
     slowest = sorted(by_index, key=lambda n: -_slowest(by_index[n]))
-    kept = sorted(list(dict.fromkeys([*firsts, *bad, *slowest]))[:PICTURES])
+    kept = sorted(_as_many(dict.fromkeys([*firsts, *bad, *slowest]), by_index))
     missed = {check.key for check in run.checks if not check.passed}
     late = [n for n in slowest if missed & {turn.name for turn in by_index[n]}]
     opened = bad[:OPENED] or late[:OPENED] or firsts[:OPENED]
     return [_scene(run, n, by_index[n], opened=n in opened) for n in kept]
+
+
+def _as_many(order: Iterable[int], by_index: Mapping[int, Sequence[Turn]]) -> list[int]:
+    """Those that come first, as many as a page can hold."""
+    kept: list[int] = []
+    drawn = 0
+    for number in order:
+        drawn += len(by_index[number])
+        if kept and (len(kept) == PICTURES or drawn > CLOSE_UPS):
+            break
+        kept.append(number)
+    return kept
 
 
 def ledger(run: Run) -> list[dict[str, Any]]:

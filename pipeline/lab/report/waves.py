@@ -18,8 +18,8 @@ def waveform(packed: str) -> str:
         return ""
     step = WIDTH / len(peaks)
     heights = [(HEIGHT / 2 - 2) * (int(peak) / 255) ** LIFT for peak in peaks]
-    above = [f"{n * step:.1f} {HEIGHT / 2 - h:.1f}" for n, h in enumerate(heights)]
-    below = [f"{n * step:.1f} {HEIGHT / 2 + h:.1f}" for n, h in enumerate(heights)]
+    above = [f"{n * step:.0f} {HEIGHT / 2 - h:.0f}" for n, h in enumerate(heights)]
+    below = [f"{n * step:.0f} {HEIGHT / 2 + h:.0f}" for n, h in enumerate(heights)]
     return "M" + "L".join([*above, *reversed(below)]) + "Z"
 
 
@@ -36,7 +36,7 @@ def curve(at: Sequence[float], values: Sequence[float | None], last: float, top:
         if value is None:
             pen_down = False
             continue
-        place = f"{WIDTH * x / (last or 1):.1f} {HEIGHT * (1 - min(value / (top or 1), 1)):.1f}"
+        place = f"{WIDTH * x / (last or 1):.0f} {HEIGHT * (1 - min(value / (top or 1), 1)):.1f}"
         parts.append(f"{'L' if pen_down else 'M'}{place}")
         pen_down = True
     return "".join(parts)

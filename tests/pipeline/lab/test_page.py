@@ -126,12 +126,20 @@ def test_a_verdict_stands_first_with_its_reasons() -> None:
 def test_a_run_of_any_length_makes_a_page_of_bounded_size() -> None:
     long = talks(300)
     html, _ = read(long)
-    assert len(html) < 2_000_000
+    assert len(html) < 1_000_000
     assert html.count('<details class="talk"') == PICTURES
     assert f"{300 - PICTURES} more are in the figures only" in html
     shown = [scene.index for scene in choose(long)]
     assert 0 in shown, "the first"
     assert 299 in shown, "and the slowest"
+
+
+def test_long_conversations_are_bounded_by_their_turns() -> None:
+    run = talks(20)
+    many = [each.model_copy(update={"repeat": n}) for each in run.turns for n in range(10)]
+    html, _ = read(run.model_copy(update={"turns": many}))
+    assert html.count('<details class="talk"') == 4
+    assert len(html) < 1_200_000
 
 
 def test_faults_are_drawn_whatever_else_is() -> None:
