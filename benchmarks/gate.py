@@ -32,7 +32,7 @@ from pipeline.lab.live import PipelineTarget
 from pipeline.lab.run import About, Run
 from pipeline.lab.steps import STAGES
 from pipeline.lab.suite import Suite
-from pipeline.lab.tell import failures
+from pipeline.lab.tell import comparison_text, failures
 
 QUESTION = Path(__file__).parents[1] / "demos"
 RUNS, QUICK_RUNS = 20, 2
@@ -64,6 +64,7 @@ class Verdict:
 
     Attributes:
         stages: of the steps that were named.
+        lines: why it failed, or how it compares.
     """
 
     passed: bool
@@ -153,7 +154,8 @@ def verdict(run: Run) -> Verdict:
     phases = [each.phase for each in run.comparisons if each.regression]
     phases += [check.phase for check in run.checks if not check.passed]
     stages = frozenset(STAGES[phase] for phase in phases if phase)
-    return Verdict(run.passed, stages, tuple(failures(run)))
+    lines = tuple(failures(run)) or tuple(map(comparison_text, run.comparisons))
+    return Verdict(run.passed, stages, lines)
 
 
 async def play(config: Config, baseline: Run | None = None, slowing: Slowing | None = None) -> Run:
