@@ -12,6 +12,9 @@ from tests.benchmarks.results import result
 
 UNITS = re.compile(r"_(us|ms|s|mib|percent|per_s|nats)$")
 COUNTS = {
+    "mpqueue_ratio_p50", "mpqueue_ratio_p99", "busy_ratio_p99", "unanswered",
+    "talk_descriptors", "talk_sure_descriptors", "speech_descriptors", "speech_sure_descriptors",
+    "speech_turns", "failed", "restarts",
     "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "wer", "wer_final", "wer_reference", "wer_streamed", "words_more_wrong",
