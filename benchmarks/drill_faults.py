@@ -221,7 +221,7 @@ async def fill_recording(scene: Scene) -> None:
 def told_of_the_disk(scene: Scene) -> str:
     """The client knows what is not kept, once."""
     told = [line for line in scene.complaints() if "cannot be written" in line]
-    return no_restart(scene) or ("" if len(told) == 1 else f"told {len(told)} times")
+    return no_restart(scene) or ("" if len(told) == 1 else f"told {told}")
 
 
 @contextlib.contextmanager

@@ -10,8 +10,15 @@ from benchmarks.tables import RESULTS, read_results
 from pipeline.errors import OutputError
 from tests.benchmarks.results import result
 
-UNITS = re.compile(r"_(us|ms|s|mib|percent|per_s|nats)$")
+UNITS = re.compile(r"_(us|ms|s|kib|mib|percent|per_s|nats)$")
 COUNTS = {
+    "connections", "dropped", "real_right_share", "real_answered_share", "real_underruns",
+    "real_refused", "sessions", "sessions_reset", "left_descriptors", "left_lanes", "left_threads",
+    "left_tasks", "fuzz_messages", "fuzz_connections", "fuzz_untold", "fuzz_odd_closes",
+    "fuzz_hurt", "kill_untold",
+    "mpqueue_ratio_p50", "mpqueue_ratio_p99", "busy_ratio_p99", "unanswered",
+    "talk_descriptors", "talk_sure_descriptors", "speech_descriptors", "speech_sure_descriptors",
+    "speech_turns", "failed", "restarts",
     "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
     "wer", "wer_final", "wer_reference", "wer_streamed", "words_more_wrong",
