@@ -10,7 +10,7 @@ from benchmarks.tables import RESULTS, read_results
 from pipeline.errors import OutputError
 from tests.benchmarks.results import result
 
-UNITS = re.compile(r"_(us|ms|s|mib|percent|per_s|nats)$")
+UNITS = re.compile(r"_(us|ms|s|kib|mib|percent|per_s|nats)$")
 COUNTS = {
     "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
     "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
@@ -38,6 +38,10 @@ COUNTS = {
     "false_cuts_elsewhere", "self_interruptions", "self_turns",
     "question_words_wrong_share", "answer_words_wrong_share", "xruns", "lost_samples", "gaps",
     "corrections", "questions", "self_holds", "erle_db",
+    "connections", "dropped", "real_right_share", "real_answered_share", "real_underruns",
+    "real_refused", "sessions", "sessions_reset", "left_descriptors", "left_lanes",
+    "left_threads", "left_tasks", "fuzz_messages", "fuzz_connections", "fuzz_untold", "fuzz_dead",
+    "fuzz_odd_closes", "fuzz_hurt", "kill_untold",
 }  # fmt: skip
 
 
