@@ -202,6 +202,7 @@ class Verdict:
     sent: int = 0
     connections: int = 0
     untold: int = 0
+    dead: int = 0
     closes: dict[int, int] = field(default_factory=dict)
 
     @property
@@ -225,6 +226,9 @@ async def attack(
             await socket.send(dialect.sync())
             async with asyncio.timeout(ANSWER_S):
                 told = await _errors(socket, dialect)
+        except TimeoutError:
+            verdict.dead += 1
+            return
         except ConnectionClosed as closed:
             code = closed.rcvd.code if closed.rcvd else 1006
             verdict.closes[code] = verdict.closes.get(code, 0) + 1
@@ -320,6 +324,7 @@ def measure(count: int, progress: Callable[[str], None]) -> dict[str, Figure]:
             total.sent += verdict.sent
             total.connections += verdict.connections
             total.untold += verdict.untold
+            total.dead += verdict.dead
             for code, times in verdict.closes.items():
                 total.closes[code] = total.closes.get(code, 0) + times
             hurt_in_all += hurt
@@ -328,6 +333,7 @@ def measure(count: int, progress: Callable[[str], None]) -> dict[str, Figure]:
         **found,
         "fuzz_connections": total.connections,
         "fuzz_untold": total.untold,
+        "fuzz_dead": total.dead,
         "fuzz_odd_closes": total.odd_closes,
         "fuzz_hurt": hurt_in_all,
     }

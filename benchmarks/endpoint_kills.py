@@ -1,6 +1,7 @@
 """kill -9 of each program of a server while people talk: what they are told, and for how long."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -20,10 +21,11 @@ STAGES = ("turn", "asr", "llm", "tts")
 EDGE = "edge"
 LIMIT_S = 40.0
 GAP_S = 0.6  # of silence before the next question: what goes on without a pause is the lost turn
+AGAIN_S = 3.0  # for an answer to end that begins at once
 SETTINGS = (
     f"pipeline.lanes={PEOPLE}",
     "serve.max_load=0",
-    'llm.options={replies = ["It is time to speak of many things and of all of them."]}',
+    'llm.options={replies = ["It is time to speak."]}',
 )
 
 
@@ -49,10 +51,13 @@ class Talker:
                     return event
 
     async def answered(self) -> None:
-        """Ask until there is an answer."""
+        """Ask until there is an answer: again where none comes, for sound may have been lost."""
         while True:
             await self._socket.send(bytes(int(2 * GAP_S * RATE)) + question())
-            if (await self.until("turn_ended"))["outcome"] == "answered":
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_S):
+                    while (await self.until("turn_ended"))["outcome"] != "answered":
+                        pass  # the turn that was lost ends, too
                 return
 
 

@@ -108,6 +108,9 @@ def serving(config: str, settings: Sequence[str]) -> Iterator[Serving]:
             server = Serving(process, log)
             server.wait_ready()
             yield server
+        except Exception:
+            sys.stderr.write(log.read_text()[-2000:])  # what it said is the first thing to read
+            raise
         finally:
             process.send_signal(signal.SIGINT)
             try:

@@ -693,6 +693,7 @@ ENDPOINT = Benchmark(
         Metric("fuzz_messages", "random messages, by protocol"),
         Metric("fuzz_connections", "on so many connections"),
         Metric("fuzz_untold", "wrong messages without an error event or a close code", Bar(0)),
+        Metric("fuzz_dead", "connections with neither an answer nor a close in 20 s", Bar(0)),
         Metric("fuzz_odd_closes", "closes with a code that is not documented", Bar(0)),
         Metric("fuzz_hurt", "turns of a neighbour that were not answered meanwhile", Bar(0)),
         Metric("kill_recovery_s", "kill -9 to the next answered turn of every client", Bar(10)),

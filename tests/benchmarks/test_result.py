@@ -45,6 +45,10 @@ COUNTS = {
     "false_cuts_elsewhere", "self_interruptions", "self_turns",
     "question_words_wrong_share", "answer_words_wrong_share", "xruns", "lost_samples", "gaps",
     "corrections", "questions", "self_holds", "erle_db",
+    "connections", "dropped", "real_right_share", "real_answered_share", "real_underruns",
+    "real_refused", "sessions", "sessions_reset", "left_descriptors", "left_lanes",
+    "left_threads", "left_tasks", "fuzz_messages", "fuzz_connections", "fuzz_untold", "fuzz_dead",
+    "fuzz_odd_closes", "fuzz_hurt", "kill_untold",
 }  # fmt: skip
 
 
