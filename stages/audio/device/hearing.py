@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.audio.convert import Format
+from stages.audio.device.arrivals import Arrivals
 from stages.audio.device.drift import Drift, Quiet, dbfs
 from stages.audio.device.ear import Ear
 from stages.audio.device.echo import (
@@ -19,7 +20,7 @@ from stages.audio.device.echo import (
 )
 from stages.audio.device.playhead import Playhead
 from stages.audio.device.stamp import Stamp
-from stages.topology import INPUT_BLOCK
+from stages.topology import INPUT_BLOCK, INPUT_RATE
 
 Samples = NDArray[np.int16]
 SOFTER = 100  # 40 dB
@@ -59,6 +60,8 @@ class Hearing:
         drift: Drift,
     ) -> None:
         self.ear = Ear(source)
+        self._rate = source.rate
+        self._arrivals = Arrivals(source.rate)
         self.loss = EchoLoss()
         self.pairing = Pairing()
         self.drift = drift
@@ -72,6 +75,7 @@ class Hearing:
     def stamp(self, stamp: Stamp) -> None:
         """Follow one call of the input."""
         self.ear.stamp(stamp)
+        self._arrivals.stamp(stamp)
 
     def played(self, frames: NDArray[np.float32]) -> None:
         """The loudspeaker was given this, float32 [n]."""
@@ -97,9 +101,10 @@ class Hearing:
                     yield block
 
     @property
-    def missing(self) -> int:
-        """Samples until the next block is whole."""
-        return max(0, INPUT_BLOCK - len(self._clean) - self.ear.ahead)
+    def due(self) -> int:
+        """When the next block should be whole, monotonic ns."""
+        missing = max(0, INPUT_BLOCK - len(self._clean) - self.ear.ahead)
+        return self._arrivals.expected(-(-missing * self._rate // INPUT_RATE))
 
     def _next(self, count: int) -> Samples:
         sample = self.ear.count

@@ -25,9 +25,9 @@ from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 
 BLOCK_NS = INPUT_BLOCK * SAMPLE_NS
-PLAYING_NS = 10_000_000  # between two steps while a voice is with the device
+PLAYING_NS = 20_000_000  # between two steps while a voice is with the device
 SOON_NS = 4_000_000
-LATE_NS = 1_000_000  # by which a call may be late
+LATE_NS = 10_000_000  # between two looks for a block that should have come
 RETRY_NS = 1_000_000_000  # between two looks for a device that is gone
 TAIL_NS = 250_000_000  # in which a room is silent again
 JITTER_NS = 60_000_000  # of the microphone's times in a recording
@@ -81,7 +81,6 @@ class DeviceSession(Session):
         self._gone = "the sound device"
         self._retry_at = 0
         self._latency_ns = 0
-        self._call = 0, 0  # the last one of the microphone: monotonic ns, and its frames
         try:
             self._open()
         except AudioError:
@@ -192,7 +191,6 @@ class DeviceSession(Session):
             for stamp in stream.stamps():
                 if stream is ends[0]:
                     hearing.stamp(stamp)
-                    self._call = stamp.at, stamp.frames
                 if stream is ends[1]:
                     hearing.played(self._speaker.take(stamp))
                     self._latency_ns = stamp.played_at - stamp.at
@@ -253,16 +251,12 @@ class DeviceSession(Session):
         """When the next block is whole; sooner while a voice is with the device."""
         if self._hearing is None:
             return min(self._retry_at, now + RETRY_NS)
-        due = max(self._next_block(self._hearing), now + SOON_NS)
+        if self._playout.is_flushing:
+            return now + SOON_NS
+        due = self._hearing.due
+        if due <= now:  # it is late
+            due = now + LATE_NS
         return min(due, now + PLAYING_NS) if self._playout.is_playing else due
-
-    def _next_block(self, hearing: Hearing) -> int:
-        """When the call comes that makes the next block whole."""
-        at, frames = self._call
-        rate = self._devices.stream(Side.INPUT)[1].format.rate
-        missing = -(-hearing.missing * rate // INPUT_RATE)
-        calls = max(1, -(-missing // frames)) if frames else 1
-        return at + calls * frames * 1_000_000_000 // rate + LATE_NS
 
 
 class _Voice:
