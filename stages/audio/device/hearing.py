@@ -68,6 +68,7 @@ class Hearing:
         self._processor = processor
         self._playhead = playhead
         self._played = Played(playhead.rate) if playhead else None
+        self._given: list[NDArray[np.float32]] = []  # to the loudspeaker, not in `_played` yet
         self._quiet = Quiet()
         self._silent = REST_FRAMES  # frames for which nothing has been played
         self._clean = np.empty(0, np.int16)  # processed, less than a block
@@ -79,8 +80,7 @@ class Hearing:
 
     def played(self, frames: NDArray[np.float32]) -> None:
         """The loudspeaker was given this, float32 [n]."""
-        if self._played:
-            self._played.add(frames)
+        self._given.append(frames)
 
     def blocks(self, frames: bytes, written: int) -> Iterator[Heard]:
         """The blocks that become whole with these frames.
@@ -90,6 +90,9 @@ class Hearing:
             written: samples that the lane has had.
         """
         self.ear.feed(frames)
+        if self._played and self._given:
+            self._played.add(np.concatenate(self._given))
+            self._given.clear()
         if not self.ear.clock.has_begun:
             return
         step = FRAME if self._processor else INPUT_BLOCK
@@ -99,6 +102,11 @@ class Hearing:
                 if (block := self._block(written)) is not None:
                     written += INPUT_BLOCK
                     yield block
+
+    @property
+    def wants_played(self) -> bool:
+        """Whether it is of use to know what was played."""
+        return self._played is not None
 
     @property
     def due(self) -> int:

@@ -77,7 +77,8 @@ class DeviceSession(Session):
         self._lost = 0  # samples that found no room since the last block that did
         self._is_muted = False
         self._voice = _Voice()
-        self._levels = Levels()
+        self._levels = self._shown = Levels()
+        self._state = DeviceState()
         self._gone = "the sound device"
         self._retry_at = 0
         self._latency_ns = 0
@@ -125,6 +126,7 @@ class DeviceSession(Session):
         self._speaker.attach(stream, way)
         source = devices.stream(Side.INPUT)[1].format
         playhead = self._speaker.clock if self._config.echo == "cancel" else None
+        self._speaker.keeps = self._config.echo == "cancel"
         self._hearing = Hearing(source, self._processor(self._config), playhead, self._drift)
         try:
             devices.start(self._now())
@@ -192,7 +194,9 @@ class DeviceSession(Session):
                 if stream is ends[0]:
                     hearing.stamp(stamp)
                 if stream is ends[1]:
-                    hearing.played(self._speaker.take(stamp))
+                    self._speaker.take(stamp)
+                    if hearing.wants_played:
+                        hearing.played(self._speaker.given(stamp))
                     self._latency_ns = stamp.played_at - stamp.at
 
     def _hear(self) -> None:
@@ -232,10 +236,15 @@ class DeviceSession(Session):
         is_loud = now < self._voice.level_until + 2 * PLAYING_NS
         microphone = self._levels.microphone if self._devices.is_open else Levels.SILENT
         levels = Levels(microphone, self._voice.level if is_loud else Levels.SILENT)
-        if levels != self.lane.levels:
-            self.lane.levels = self._levels = levels
+        if levels != self._shown:
+            self.lane.levels = self._shown = self._levels = levels
         hearing = self._hearing
-        state = DeviceState(
+        self._state, before = self._read_state(hearing), self._state
+        if self._state != before:
+            self.lane.device = self._state
+
+    def _read_state(self, hearing: Hearing | None) -> DeviceState:
+        return DeviceState(
             self._devices.is_open,
             self._devices.xruns,
             self._corrections
@@ -244,8 +253,6 @@ class DeviceSession(Session):
             round(hearing.loss.db, 1) if hearing else 0.0,
             round(self._latency_ns / 1e6),
         )
-        if state != self.lane.device:
-            self.lane.device = state
 
     def _next_step(self, now: int) -> int:
         """When the next block is whole; sooner while a voice is with the device."""
