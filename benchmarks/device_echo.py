@@ -96,7 +96,8 @@ class Echo:
     @property
     def silences_ms(self) -> list[float]:
         """From the first voiced sample of each interruption to the answer's last one."""
-        return [ms for each in self.tries if (ms := silence_ms(each)) is not None]
+        found = (silence_ms(each) for each in self.tries)
+        return [ms for ms in found if ms is not None and ms >= 0]  # below: it paused already
 
 
 def silence_ms(each: Interruption) -> float | None:

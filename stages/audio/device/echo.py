@@ -43,6 +43,7 @@ class Played:
         self._converter = Converter(Format(rate, 1, Encoding.F32))
         self._samples = np.zeros(KEPT, np.int16)
         self._end = 0  # index behind the newest sample
+        self._loud_end = 0  # index behind the newest one that is not zero, or a little more
 
     def add(self, frames: NDArray[np.float32]) -> None:
         """The device was given this, float32 [n]."""
@@ -50,6 +51,8 @@ class Played:
         indices = np.arange(self._end, self._end + len(samples)) % KEPT
         self._samples[indices] = samples
         self._end += len(samples)
+        if samples.any():
+            self._loud_end = self._end
 
     def sample(self, frame: int) -> int:
         """Which sample a frame of the device is."""
@@ -57,6 +60,8 @@ class Played:
 
     def take(self, start: int, count: int) -> Samples:
         """Samples, int16 [count]; silence where nothing is known."""
+        if start >= self._loud_end:
+            return np.zeros(count, np.int16)
         indices = np.arange(start, start + count)
         known = (indices >= max(0, self._end - KEPT)) & (indices < self._end)
         return np.where(known, self._samples[indices % KEPT], 0).astype(np.int16)
@@ -106,7 +111,8 @@ class EchoLoss:
 
     def __init__(self) -> None:
         self.has_learned = False
-        self._energies: deque[tuple[float, float]] = deque(maxlen=MEMORY_FRAMES)
+        self._energies: deque[tuple[float, float]] = deque()
+        self._before = self._behind = 0.0  # sums over these
         self._loud = FRAME * (amplitude(AUDIBLE_DBFS) * FULL_SCALE) ** 2
         self._frames = 0  # loud ones, so far
         self._since = TAIL_FRAMES  # frames since the last loud one
@@ -118,7 +124,7 @@ class EchoLoss:
             return
         self._since = 0
         self._frames += 1
-        self._energies.append((_energy(before), _energy(behind)))
+        self._remember(_energy(before), _energy(behind))
         if not self.has_learned:
             is_good = len(self._energies) >= RECENT and self._over(RECENT) >= GOOD_DB
             self.has_learned = is_good or self._frames >= MEMORY_FRAMES
@@ -131,15 +137,21 @@ class EchoLoss:
     @property
     def db(self) -> float:
         """0 where nothing was heard yet."""
-        return self._over(len(self._energies))
+        return _loss_db(self._before, self._behind) if self._energies else 0.0
+
+    def _remember(self, before: float, behind: float) -> None:
+        self._energies.append((before, behind))
+        self._before += before
+        self._behind += behind
+        if len(self._energies) > MEMORY_FRAMES:
+            before, behind = self._energies.popleft()
+            self._before -= before
+            self._behind -= behind
 
     def _over(self, count: int) -> float:
         """Over the last `count` frames."""
         recent = list(islice(reversed(self._energies), count))
-        before, behind = (
-            (sum(energies) for energies in zip(*recent, strict=True)) if recent else (0, 0)
-        )
-        return 10 * math.log10(max(before, 1.0) / max(behind, 1.0))
+        return _loss_db(sum(before for before, _ in recent), sum(behind for _, behind in recent))
 
 
 class Processor(Protocol):
@@ -201,3 +213,7 @@ class WebRtc:
 def _energy(samples: Samples) -> float:
     wide = samples.astype(np.float64)
     return float(wide @ wide)
+
+
+def _loss_db(before: float, behind: float) -> float:
+    return 10 * math.log10(max(before, 1.0) / max(behind, 1.0))

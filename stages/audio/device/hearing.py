@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.audio.convert import Format
+from stages.audio.device.arrivals import Arrivals
 from stages.audio.device.drift import Drift, Quiet, dbfs
 from stages.audio.device.ear import Ear
 from stages.audio.device.echo import (
@@ -19,7 +20,7 @@ from stages.audio.device.echo import (
 )
 from stages.audio.device.playhead import Playhead
 from stages.audio.device.stamp import Stamp
-from stages.topology import INPUT_BLOCK
+from stages.topology import INPUT_BLOCK, INPUT_RATE
 
 Samples = NDArray[np.int16]
 SOFTER = 100  # 40 dB
@@ -59,12 +60,15 @@ class Hearing:
         drift: Drift,
     ) -> None:
         self.ear = Ear(source)
+        self._rate = source.rate
+        self._arrivals = Arrivals(source.rate)
         self.loss = EchoLoss()
         self.pairing = Pairing()
         self.drift = drift
         self._processor = processor
         self._playhead = playhead
         self._played = Played(playhead.rate) if playhead else None
+        self._given: list[NDArray[np.float32]] = []  # to the loudspeaker, not in `_played` yet
         self._quiet = Quiet()
         self._silent = REST_FRAMES  # frames for which nothing has been played
         self._clean = np.empty(0, np.int16)  # processed, less than a block
@@ -72,11 +76,11 @@ class Hearing:
     def stamp(self, stamp: Stamp) -> None:
         """Follow one call of the input."""
         self.ear.stamp(stamp)
+        self._arrivals.stamp(stamp)
 
     def played(self, frames: NDArray[np.float32]) -> None:
         """The loudspeaker was given this, float32 [n]."""
-        if self._played:
-            self._played.add(frames)
+        self._given.append(frames)
 
     def blocks(self, frames: bytes, written: int) -> Iterator[Heard]:
         """The blocks that become whole with these frames.
@@ -86,6 +90,9 @@ class Hearing:
             written: samples that the lane has had.
         """
         self.ear.feed(frames)
+        if self._played and self._given:
+            self._played.add(np.concatenate(self._given))
+            self._given.clear()
         if not self.ear.clock.has_begun:
             return
         step = FRAME if self._processor else INPUT_BLOCK
@@ -97,9 +104,15 @@ class Hearing:
                     yield block
 
     @property
-    def missing(self) -> int:
-        """Samples until the next block is whole."""
-        return max(0, INPUT_BLOCK - len(self._clean) - self.ear.ahead)
+    def wants_played(self) -> bool:
+        """Whether it is of use to know what was played."""
+        return self._played is not None
+
+    @property
+    def due(self) -> int:
+        """When the next block should be whole, monotonic ns."""
+        missing = max(0, INPUT_BLOCK - len(self._clean) - self.ear.ahead)
+        return self._arrivals.expected(-(-missing * self._rate // INPUT_RATE))
 
     def _next(self, count: int) -> Samples:
         sample = self.ear.count

@@ -86,6 +86,11 @@ class Playout:
         return bool(self._runs)
 
     @property
+    def is_flushing(self) -> bool:
+        """Whether the device has yet to say where the last sound of an answer was."""
+        return self._is_flushing
+
+    @property
     def is_speaking(self) -> bool:
         """Whether an answer is on, though it may pause."""
         return bool(self._runs) or (self._answer.started and not self._answer.final)

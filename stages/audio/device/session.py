@@ -25,9 +25,9 @@ from stages.stage import Session
 from stages.topology import INPUT_BLOCK, INPUT_RATE
 
 BLOCK_NS = INPUT_BLOCK * SAMPLE_NS
-PLAYING_NS = 10_000_000  # between two steps while a voice is with the device
+PLAYING_NS = 20_000_000  # between two steps while a voice is with the device
 SOON_NS = 4_000_000
-LATE_NS = 1_000_000  # by which a call may be late
+LATE_NS = 10_000_000  # between two looks for a block that should have come
 RETRY_NS = 1_000_000_000  # between two looks for a device that is gone
 TAIL_NS = 250_000_000  # in which a room is silent again
 JITTER_NS = 60_000_000  # of the microphone's times in a recording
@@ -77,11 +77,11 @@ class DeviceSession(Session):
         self._lost = 0  # samples that found no room since the last block that did
         self._is_muted = False
         self._voice = _Voice()
-        self._levels = Levels()
+        self._levels = self._shown = Levels()
+        self._state = DeviceState()
         self._gone = "the sound device"
         self._retry_at = 0
         self._latency_ns = 0
-        self._call = 0, 0  # the last one of the microphone: monotonic ns, and its frames
         try:
             self._open()
         except AudioError:
@@ -126,6 +126,7 @@ class DeviceSession(Session):
         self._speaker.attach(stream, way)
         source = devices.stream(Side.INPUT)[1].format
         playhead = self._speaker.clock if self._config.echo == "cancel" else None
+        self._speaker.keeps = self._config.echo == "cancel"
         self._hearing = Hearing(source, self._processor(self._config), playhead, self._drift)
         try:
             devices.start(self._now())
@@ -192,9 +193,10 @@ class DeviceSession(Session):
             for stamp in stream.stamps():
                 if stream is ends[0]:
                     hearing.stamp(stamp)
-                    self._call = stamp.at, stamp.frames
                 if stream is ends[1]:
-                    hearing.played(self._speaker.take(stamp))
+                    self._speaker.take(stamp)
+                    if hearing.wants_played:
+                        hearing.played(self._speaker.given(stamp))
                     self._latency_ns = stamp.played_at - stamp.at
 
     def _hear(self) -> None:
@@ -234,10 +236,15 @@ class DeviceSession(Session):
         is_loud = now < self._voice.level_until + 2 * PLAYING_NS
         microphone = self._levels.microphone if self._devices.is_open else Levels.SILENT
         levels = Levels(microphone, self._voice.level if is_loud else Levels.SILENT)
-        if levels != self.lane.levels:
-            self.lane.levels = self._levels = levels
+        if levels != self._shown:
+            self.lane.levels = self._shown = self._levels = levels
         hearing = self._hearing
-        state = DeviceState(
+        self._state, before = self._read_state(hearing), self._state
+        if self._state != before:
+            self.lane.device = self._state
+
+    def _read_state(self, hearing: Hearing | None) -> DeviceState:
+        return DeviceState(
             self._devices.is_open,
             self._devices.xruns,
             self._corrections
@@ -246,23 +253,17 @@ class DeviceSession(Session):
             round(hearing.loss.db, 1) if hearing else 0.0,
             round(self._latency_ns / 1e6),
         )
-        if state != self.lane.device:
-            self.lane.device = state
 
     def _next_step(self, now: int) -> int:
         """When the next block is whole; sooner while a voice is with the device."""
         if self._hearing is None:
             return min(self._retry_at, now + RETRY_NS)
-        due = max(self._next_block(self._hearing), now + SOON_NS)
+        if self._playout.is_flushing:
+            return now + SOON_NS
+        due = self._hearing.due
+        if due <= now:  # it is late
+            due = now + LATE_NS
         return min(due, now + PLAYING_NS) if self._playout.is_playing else due
-
-    def _next_block(self, hearing: Hearing) -> int:
-        """When the call comes that makes the next block whole."""
-        at, frames = self._call
-        rate = self._devices.stream(Side.INPUT)[1].format.rate
-        missing = -(-hearing.missing * rate // INPUT_RATE)
-        calls = max(1, -(-missing // frames)) if frames else 1
-        return at + calls * frames * 1_000_000_000 // rate + LATE_NS
 
 
 class _Voice:

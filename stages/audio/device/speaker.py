@@ -13,10 +13,15 @@ Frames = NDArray[np.float32]
 
 
 class Speaker:
-    """A `Sink` for `Playout`. Without a stream it is closed, and what was written is lost."""
+    """A `Sink` for `Playout`. Without a stream it is closed, and what was written is lost.
+
+    Attributes:
+        keeps: what is written is kept until it was `given`.
+    """
 
     def __init__(self) -> None:
         self.rate = 48_000
+        self.keeps = False
         self._stream: Stream | None = None
         self._playhead = Playhead(self.rate)
         self._flushed = 0  # frames that had been written at the last flush
@@ -62,7 +67,8 @@ class Speaker:
     def put(self, frames: Frames) -> None:
         """Play float32 [n] behind what was written before."""
         assert self._stream, "a closed speaker is not written to"
-        self._waiting.append((self.written, frames))
+        if self.keeps:
+            self._waiting.append((self.written, frames))
         self._stream.port.put(frames_of(frames, self._way.format))
 
     def flush(self) -> None:
@@ -79,9 +85,12 @@ class Speaker:
         """When a frame sounds, monotonic ns."""
         return self._playhead.time(frame)
 
-    def take(self, stamp: Stamp) -> Frames:
-        """Follow one call; what the device was given, float32 [stamp.frames]."""
+    def take(self, stamp: Stamp) -> None:
+        """Follow one call."""
         self._playhead.take(stamp)
+
+    def given(self, stamp: Stamp) -> Frames:
+        """What one call gave to the device, float32 [stamp.frames]; it is asked once for each."""
         given = np.zeros(stamp.frames, np.float32)
         end = stamp.output + stamp.played
         while self._waiting:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from stages.audio.device.arrivals import Arrivals
 from stages.audio.device.clock import StreamClock
 from stages.audio.device.drift import LIMIT, SETTLED_BLOCKS, Drift, Quiet, dbfs
 from stages.audio.device.playhead import Playhead
@@ -42,7 +43,7 @@ def test_sound_that_was_lost_moves_the_clock() -> None:
 
 
 def stamp(at: int, output: int, played: int, frames: int = 480) -> Stamp:
-    return Stamp(at - 20 * MS, 0, at, 0, output, frames, 0, played)
+    return Stamp(at, 0, at, 0, output, frames, 0, played)
 
 
 def test_a_voice_is_counted_apart_from_the_silence_around_it() -> None:
@@ -71,6 +72,18 @@ def test_what_was_flushed_does_not_wait_to_be_heard() -> None:
     head.take(stamp(10 * MS, 9600, 0))  # 480 to 9600 were thrown away
     assert head.heard(5 * MS) == 240
     assert head.heard(11 * MS) == 9600
+
+
+def test_the_next_block_is_awaited_at_the_pace_of_the_device() -> None:
+    even, bursts = Arrivals(RATE), Arrivals(RATE)
+    for call in range(20):
+        even.stamp(stamp(call * 10 * MS + 20 * MS, 0, 0))
+        bursts.stamp(stamp((call // 5) * 50 * MS + call % 5 * MS, 0, 0))
+    last = 190 * MS + 20 * MS
+    assert even.expected(100) == last + 11 * MS
+    assert even.expected(480) == last + 11 * MS
+    assert even.expected(1440) == last + 31 * MS
+    assert bursts.expected(100) == 154 * MS + 47 * MS
 
 
 def test_drift_is_corrected_only_where_it_is_quiet() -> None:
