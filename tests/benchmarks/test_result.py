@@ -11,45 +11,34 @@ from pipeline.errors import OutputError
 from tests.benchmarks.results import result
 
 UNITS = re.compile(r"_(us|ms|s|kib|mib|percent|per_s|nats)$")
-COUNTS = {
-    "connections", "dropped", "real_right_share", "real_answered_share", "real_underruns",
-    "real_refused", "sessions", "sessions_reset", "left_descriptors", "left_lanes", "left_threads",
-    "left_tasks", "fuzz_messages", "fuzz_connections", "fuzz_untold", "fuzz_odd_closes",
-    "fuzz_hurt", "kill_untold",
-    "mpqueue_ratio_p50", "mpqueue_ratio_p99", "busy_ratio_p99", "unanswered",
-    "talk_descriptors", "talk_sure_descriptors", "speech_descriptors", "speech_sure_descriptors",
-    "speech_turns", "failed", "restarts",
-    "token_ratio_p50", "token_ratio_p99", "lanes_ratio_p50", "scattered_ratio_p50",
-    "audio_put_copies", "audio_read_copies", "recoveries", "reply_words_p50",
-    "wer", "wer_final", "wer_reference", "wer_streamed", "words_more_wrong",
-    "three_words_more_wrong", "time_ratio_final", "committed_before_end", "revised_share",
-    "rewritten_share", "ids_after_end", "busy_share", "minutes", "real_time_factor",
-    "real_time_factor_growth", "commit_lag_p50_growth",
-    "murmurs_go_on_share", "invented", "invented_unsure_share",
-    "commands", "commands_go_on_share", "turns", "unanswered", "cut_offs", "underruns",
-    "first_ratio", "fifth_ratio",
-    "cached_ratio_first", "cached_ratio_fifth", "same_ids", "unexplained", "same_share",
-    "ids_before", "best_share", "flat_ratio", "decode_bandwidth_share", "unequal_steps",
-    "unequal_strict_steps", "traces", "error_ratio", "error_ours", "error_stock",
-    "greedy_agreement", "first_divergence_p50", "gap_at_divergence_max", "allocations",
-    "lanes_turns", "lanes_real_time_factor", "lanes_late",
-    "passed_share", "runs", "named_share",
-    "ends_recognised", "pauses_called_ends", "cuts_called_ends", "ends", "pauses", "cuts",
-    "end_probability", "pause_probability", "cut_probability",
-    "first_sound_ratio", "max_sample_difference", "length_ratio",
-    "length_ratio_min", "length_ratio_max", "wer_delta_points", "seam_step_ratio",
-    "turns_off", "next_turn_correct_share", "tries", "tries_too_late", "tries_in_a_pause",
-    "tries_gone_on", "heard_within_one_word_share", "heard_within_one_word_tries",
-    "heard_exact_share", "heard_tries", "heard_too_late", "backchannel_goes_on_share",
-    "noise_goes_on_share", "murmurs", "false_cut_share", "missed_end_share",
-    "false_cuts_elsewhere", "self_interruptions", "self_turns",
-    "question_words_wrong_share", "answer_words_wrong_share", "xruns", "lost_samples", "gaps",
-    "corrections", "questions", "self_holds", "erle_db",
-    "connections", "dropped", "real_right_share", "real_answered_share", "real_underruns",
-    "real_refused", "sessions", "sessions_reset", "left_descriptors", "left_lanes",
-    "left_threads", "left_tasks", "fuzz_messages", "fuzz_connections", "fuzz_untold", "fuzz_dead",
-    "fuzz_odd_closes", "fuzz_hurt", "kill_untold",
-}  # fmt: skip
+COUNTS = frozenset(
+    """
+    allocations answer_words_wrong_share audio_put_copies audio_read_copies
+    backchannel_goes_on_share best_share busy_ratio_p99 busy_share cached_ratio_fifth
+    cached_ratio_first commands commands_go_on_share commit_lag_p50_growth committed_before_end
+    connections corrections cut_offs cut_probability cuts cuts_called_ends
+    decode_bandwidth_share dropped end_probability ends ends_recognised erle_db error_ours
+    error_ratio error_stock failed false_cut_share false_cuts_elsewhere fifth_ratio
+    first_divergence_p50 first_ratio first_sound_ratio flat_ratio fuzz_connections fuzz_dead
+    fuzz_hurt fuzz_messages fuzz_odd_closes fuzz_untold gap_at_divergence_max gaps
+    greedy_agreement heard_exact_share heard_too_late heard_tries heard_within_one_word_share
+    heard_within_one_word_tries ids_after_end ids_before invented invented_unsure_share
+    kill_untold lanes_late lanes_ratio_p50 lanes_real_time_factor lanes_turns left_descriptors
+    left_lanes left_tasks left_threads length_ratio length_ratio_max length_ratio_min
+    lost_samples max_sample_difference minutes missed_end_share mpqueue_ratio_p50
+    mpqueue_ratio_p99 murmurs murmurs_go_on_share named_share next_turn_correct_share
+    noise_goes_on_share passed_share pause_probability pauses pauses_called_ends
+    question_words_wrong_share questions real_answered_share real_refused real_right_share
+    real_time_factor real_time_factor_growth real_underruns recoveries reply_words_p50 restarts
+    revised_share rewritten_share runs same_ids same_share scattered_ratio_p50 seam_step_ratio
+    self_holds self_interruptions self_turns sessions sessions_reset speech_descriptors
+    speech_sure_descriptors speech_turns talk_descriptors talk_sure_descriptors
+    three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99 traces tries
+    tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
+    unequal_steps unequal_strict_steps unexplained wer wer_delta_points wer_final wer_reference
+    wer_streamed words_more_wrong xruns
+    """.split()
+)
 
 
 def test_a_result_survives_its_file(tmp_path: Path) -> None:
