@@ -11,8 +11,7 @@ from pipeline.errors import OutputError
 from tests.benchmarks.results import result
 
 UNITS = re.compile(r"_(us|ms|s|kib|mib|percent|per_s|nats)$")
-COUNTS = frozenset(
-    """
+NAMES_OF_COUNTS = """
     allocations answer_words_wrong_share audio_put_copies audio_read_copies
     backchannel_goes_on_share best_share busy_ratio_p99 busy_share cached_ratio_fifth
     cached_ratio_first commands commands_go_on_share commit_lag_p50_growth committed_before_end
@@ -37,8 +36,8 @@ COUNTS = frozenset(
     tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
     unequal_steps unequal_strict_steps unexplained wer wer_delta_points wer_final wer_reference
     wer_streamed words_more_wrong xruns
-    """.split()
-)
+"""
+COUNTS = frozenset(NAMES_OF_COUNTS.split())
 
 
 def test_a_result_survives_its_file(tmp_path: Path) -> None:
