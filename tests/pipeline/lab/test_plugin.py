@@ -29,7 +29,7 @@ def test_the_example_of_the_documentation(pytester: pytest.Pytester) -> None:
     scripted = (
         "--voxring-config=scripted",
         "--voxring-set=asr.options={lines = ['What do plants need to grow?']}",
-        "--voxring-set=llm.options={replies = ['Water.'], ids_per_s = 1000}",
+        "--voxring-set=llm.options={replies = ['Plants need water.'], ids_per_s = 1000}",
     )
     pytester.runpytest_subprocess(*arguments(), *scripted, timeout=90).assert_outcomes(passed=2)
 
