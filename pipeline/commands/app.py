@@ -21,8 +21,8 @@ R = TypeVar("R")
 FAILED, MISTAKE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 MISTAKES = (ConfigError, AudioError, OutputError)
 EXIT_CODES = (
-    "Exit codes: 0 done; 1 a stage, a model or a turn failed, or a result could not be written; "
-    "2 a mistake in what was asked; 130 interrupted (Ctrl-C); 143 terminated."
+    "Exit codes: 0 done; 1 a stage, a model or a turn failed, a suite was not met, or a result "
+    "could not be written; 2 a mistake in what was asked; 130 interrupted (Ctrl-C); 143 terminated."
 )
 
 app = typer.Typer(
