@@ -74,8 +74,13 @@ def blame(late: Sequence[Turn], before: Sequence[Turn]) -> tuple[str, str]:
 def blame_gaps(turns: Iterable[Turn]) -> str:
     """The milestone of the stage that left gaps in answers; "" where there were none."""
     gaps = [turn for turn in turns if turn.underruns_ms and not turn.cut_off]
-    late = sum(bool(turn.voice_late_ms) for turn in gaps)
+    late = sum(map(_is_voice_late, gaps))
     return "" if not gaps else "first_sound" if 2 * late >= len(gaps) else "first_id"
+
+
+def _is_voice_late(turn: Turn) -> bool:
+    """For most of its gaps the voice had known what to say; else words were missing."""
+    return 2 * sum(turn.voice_late_ms) >= sum(turn.underruns_ms)
 
 
 def step_medians(turns: Sequence[Turn]) -> dict[str, float]:
@@ -231,5 +236,5 @@ def _why_unheard(turn: Turn) -> str:
         return "released before the user had finished"
     if "first_audio" not in turn.phases:
         return turn.outcome
-    late = "tts: the voice was late" if turn.voice_late_ms else "llm: words were missing"
+    late = "tts: the voice was late" if _is_voice_late(turn) else "llm: words were missing"
     return f"a gap followed within a second ({late})"
