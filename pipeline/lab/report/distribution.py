@@ -19,14 +19,17 @@ class Row:
     """A turn's first audio.
 
     Attributes:
+        n: warm repeats in which it counts,
+        total: of so many.
         dots: place of each warm repeat, percent, and its ms.
         cold: of each cold one.
         marks: ("p50", place, ms).
-        bound: place and ms of `within_ms` as the suite has it; None: there is none.
+        missed: a bound of it was.
     """
 
     name: str
     n: int
+    total: int
     dots: list[tuple[float, float]]
     cold: list[tuple[float, float]]
     marks: list[tuple[str, float, float]]
@@ -70,7 +73,7 @@ def spread(run: Run) -> Spread:
     """Of every turn that was heard."""
     everything = samples(run.turns)
     scale = scale_of(everything)
-    rows = [_row(key, run, scale) for key in run.keys if samples(run.of(key))]
+    rows = [_row(key, run, scale) for key in run.keys] if everything else []
     warm = samples(turn for turn in run.turns if turn.warm)
     if len(warm) < ENOUGH:
         return Spread(rows, scale.ticks(), [], [], [], len(warm))
@@ -101,6 +104,7 @@ def _row(key: str, run: Run, scale: Scale) -> Row:
     return Row(
         name=key,
         n=len(warm),
+        total=len(run.of(key, warm=True)),
         dots=[(scale(ms), ms) for ms in _some(warm)],
         cold=[(scale(ms), ms) for ms in _some(cold)],
         marks=marks(warm, scale) if warm else [],

@@ -169,6 +169,7 @@ def test_what_does_not_count_is_in_no_figure() -> None:
     assert figures["false cut-offs"] == "1"
     (row,) = spread(run).rows
     assert [ms for _, ms in row.dots] == [300]
+    assert (row.n, row.total) == (1, 2)
     ((path,), _) = paths(run)
     assert path.total == pytest.approx(300)
 
