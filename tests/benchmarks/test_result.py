@@ -26,7 +26,7 @@ COUNTS = {
     "rewritten_share", "ids_after_end", "busy_share", "minutes", "real_time_factor",
     "real_time_factor_growth", "commit_lag_p50_growth",
     "murmurs_go_on_share", "invented", "invented_unsure_share",
-    "commands", "commands_go_on_share", "turns", "unanswered", "cut_offs", "underruns",
+    "commands", "commands_go_on_share", "turns", "cut_offs", "underruns",
     "first_ratio", "fifth_ratio",
     "cached_ratio_first", "cached_ratio_fifth", "same_ids", "unexplained", "same_share",
     "ids_before", "best_share", "flat_ratio", "decode_bandwidth_share", "unequal_steps",
