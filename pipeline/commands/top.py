@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.live import Live
 
 from pipeline.commands.app import app, plainly, stdout
-from pipeline.top.programs import find_pipeline
+from pipeline.top.programs import find_pipeline, programs_of
 from pipeline.top.screen import WIDE, render
 from pipeline.top.snapshot import Snapshot
 from pipeline.top.watcher import Watcher
 from ringbuf.inspect import arena_of
+from stages.topology import CONTROL
 
 LOOK_S = 1.0  # between the two looks of --once, so that there are rates
 
@@ -53,7 +54,7 @@ def top_command(
 
     * `voxring top --json --interval 5 >> top.jsonl`
     """
-    owner = find_pipeline() if pid is None else pid
+    owner = find_pipeline() if pid is None else programs_of(pid)[CONTROL]
     with arena_of(owner) as arena:
         watcher = Watcher(owner, arena, time.monotonic_ns)
         looks = one_look(watcher) if once else looks_of(watcher, interval)

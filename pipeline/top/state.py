@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from pipeline.floor import Floor, who_has_it
 from stages.messages import End, Played
 
 LISTENING, HEARING, PREPARING = "listening", "hearing", "preparing"
@@ -17,6 +18,15 @@ MEANINGS = {
 }
 
 
+_BY_FLOOR = {
+    Floor.OPEN: LISTENING,
+    Floor.USER: HEARING,
+    Floor.THINKING: WAITING,
+    Floor.ANSWER: ANSWERING,
+    Floor.HELD: HELD,
+}
+
+
 def state_of(words: Mapping[str, int]) -> str:
     """One of MEANINGS.
 
@@ -24,12 +34,12 @@ def state_of(words: Mapping[str, int]) -> str:
         words: the lane's control words, by name.
     """
     answer = words["answer"]
-    if words["turn"] == words["ended"]:
-        return LISTENING
-    if words["released"] == answer:
-        played = Played.unpack(words["played"])
-        if played.answer != answer or not played.position:
-            return WAITING
-        return HELD if words["hold"] else ANSWERING
+    floor = who_has_it(
+        running=words["turn"] != words["ended"],
+        answer=answer,
+        released=words["released"],
+        hold=bool(words["hold"]),
+        played=Played.unpack(words["played"]),
+    )
     made = (End.unpack(words[name]).answer for name in ("reply_end", "voice_end"))
-    return PREPARING if answer in made else HEARING
+    return PREPARING if floor is Floor.USER and answer in made else _BY_FLOOR[floor]

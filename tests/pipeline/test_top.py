@@ -98,8 +98,8 @@ def test_a_pipeline_is_seen_from_outside_with_its_turns_and_its_restarts(tmp_pat
 
 
 def test_the_command_prints_one_look_as_json_or_as_a_table() -> None:
-    async def call(*options: str) -> str:
-        command = [sys.executable, "-m", "pipeline", "top", str(os.getpid()), "--once", *options]
+    async def call(pid: int, *options: str) -> str:
+        command = [sys.executable, "-m", "pipeline", "top", str(pid), "--once", *options]
         program = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
         output, _ = await program.communicate()
         assert program.returncode == 0
@@ -107,8 +107,10 @@ def test_the_command_prints_one_look_as_json_or_as_a_table() -> None:
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open():
-            text, table = await asyncio.gather(call("--json"), call())
+            stage = pipeline.stages["llm"]
+            text, table = await asyncio.gather(call(stage, "--json"), call(os.getpid()))
             seen = json.loads(text)
+            assert seen["pid"] == os.getpid(), "a stage leads to its pipeline"
             assert [program["name"] for program in seen["programs"]] == [CONTROL, *STAGES]
             assert [lane["number"] for lane in seen["open"]] == [0]
             assert seen["models"]["llm"] == "scripted"
