@@ -155,6 +155,7 @@ class Server:
         for peer in self.sessions.values():
             peer.abort()
         await ended
+        await self.state.close()
 
     async def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         assert isinstance(connection, Connection)
