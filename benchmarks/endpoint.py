@@ -12,6 +12,7 @@ Server, clients and a bare echo server are programs of their own, on this machin
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,7 @@ from benchmarks.command import Progress, make_parser, run
 from benchmarks.endpoint_load import Case, figures, largest
 from benchmarks.result import Figure, Result, load_now, make_result
 
+TERMINATED = 143
 PARTS = ("load", "most", "real", "sessions", "fuzz", "kills")
 QUICK_PARTS = ("load", "sessions", "fuzz", "kills")
 MOST = 240  # connections that are tried
@@ -41,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=[],
         help="one part; repeatable (default: all, with --quick all but most and real)",
     )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its servers end, too
     run(metrics.ENDPOINT, parser, arguments, measure)
     return 0
 

@@ -1,15 +1,18 @@
 """A bare websocket server that sends back what it gets: what the library alone costs."""
 
 import asyncio
+import contextlib
 import sys
 
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
 
 
 async def echo(connection: ServerConnection) -> None:
-    """Send back every message."""
-    async for message in connection:
-        await connection.send(message)
+    """Send back every message; who leaves first need not hear the rest."""
+    with contextlib.suppress(ConnectionClosed):
+        async for message in connection:
+            await connection.send(message)
 
 
 async def main() -> None:

@@ -142,7 +142,7 @@ def measure(most: int, turns: int, progress: Callable[[str], None]) -> dict[str,
             heard = asyncio.run(group(server, people, turns))
             underruns = server.metrics()["voxring_underruns_total"] - underruns
         answered = sum(outcome == "answered" for outcome in heard.outcomes)
-        found |= {
+        of_group: dict[str, Figure] = {
             f"real_first_audio_p50_ms.{people}": percentile(heard.first_audio_ms, 50),
             f"real_first_audio_p95_ms.{people}": percentile(heard.first_audio_ms, 95),
             f"real_right_share.{people}": sum(heard.right) / len(heard.right),
@@ -150,4 +150,6 @@ def measure(most: int, turns: int, progress: Callable[[str], None]) -> dict[str,
             f"real_underruns.{people}": round(underruns),
             f"real_refused.{people}": heard.refused,
         }
+        # The largest group's figures stand without its number, too.
+        found |= of_group | {name.partition(".")[0]: value for name, value in of_group.items()}
     return found

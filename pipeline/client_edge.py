@@ -103,8 +103,10 @@ class LaneEdge:
 
     async def feed(self, samples: NDArray[np.int16]) -> None:
         """Say something; waits while too much is ahead."""
+        is_scheduled = self._session.due is not None
         self._session.feed(samples)
-        self._edge.schedule(self._number)
+        if not is_scheduled:
+            self._edge.schedule(self._number)
         while self._session.is_behind:
             await self._edge.pause()
             if not self._edge.is_current(self._number, self._session):

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from pipeline.config import Config, Section, validate
 from pipeline.errors import ConfigError, VoxringError
+from pipeline.log_lines import JsonLines, configure
 from pipeline.version import VERSION
 from ringbuf import VERSION as LAYOUT_VERSION
 from ringbuf import Arena, BellPipe, RingError, die_with_parent, lifeline
@@ -93,10 +94,7 @@ def start(kind: str, arena: Arena, report: Report) -> Runner:
     """Build, load and warm up the stage."""
     config = validate(Config, json.loads(arena.text), "the arena")
     section: Section = config.section(kind)
-    logging.basicConfig(
-        level=config.pipeline.log_level.upper(),
-        format=f"%(asctime)s {kind} %(levelname)s %(name)s: %(message)s",
-    )
+    _configure_log(kind, config)
     if section.nice:
         os.nice(section.nice)
     stage = find_stage(kind, section.stage)(
@@ -104,6 +102,13 @@ def start(kind: str, arena: Arena, report: Report) -> Runner:
     )
     stage.load()
     return Runner(stage, arena, time.monotonic_ns)
+
+
+def _configure_log(kind: str, config: Config) -> None:
+    """For people; for a machine behind an endpoint whose log is for one."""
+    is_served = config.audio.stage == "client" and config.serve.log == "json"
+    people = logging.Formatter(f"%(asctime)s {kind} %(levelname)s %(name)s: %(message)s")
+    configure(JsonLines(kind) if is_served else people, config.pipeline.log_level)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

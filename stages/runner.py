@@ -4,6 +4,7 @@ import heapq
 import logging
 from collections.abc import Callable, Iterable
 
+from pipeline.log_lines import FIELDS
 from ringbuf import Arena
 from stages.lane import Lane
 from stages.messages import CaptionKind
@@ -141,7 +142,8 @@ class Runner:
     def _failed(self, session: Session, error: Exception) -> None:
         """A lane's step raised: end its turn, keep the lane; with a new session if need be."""
         lane = session.lane
-        log.error("lane %d, turn %d failed", lane.number, lane.turn, exc_info=error)
+        where = {FIELDS: {"lane": lane.number, "turn": lane.turn}}
+        log.error("lane %d, turn %d failed", lane.number, lane.turn, exc_info=error, extra=where)
         lane.caption(CaptionKind.ERROR, turn=lane.turn, text=f"{self.arena.me}: {error}")
         try:
             session.fail(error)

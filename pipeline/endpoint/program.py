@@ -22,9 +22,9 @@ from pipeline.commands.app import (
     stderr,
 )
 from pipeline.config import Config
-from pipeline.endpoint.logs import configure
 from pipeline.endpoint.server import Server
 from pipeline.errors import VoxringError
+from pipeline.log_lines import JsonLines, TextLines, configure
 from pipeline.pipeline import Pipeline
 from pipeline.progress import StartProgress
 from ringbuf import RingError, die_with_parent, lifeline
@@ -79,7 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lifeline(int(fds["lifeline"]))
     die_with_parent()
     config = Config.model_validate_json(sys.stdin.read())
-    configure(config.serve.log, config.pipeline.log_level)
+    is_json = config.serve.log == "json"
+    configure(JsonLines("serve") if is_json else TextLines(), config.pipeline.log_level)
+    log.setLevel(min(logging.INFO, logging.getLogger().level))
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # see the guardian
         with socket.socket(fileno=int(fds["socket"])) as listener:

@@ -8,12 +8,12 @@ from websockets.http11 import Request, Response
 
 from pipeline.endpoint.admission import Doorman, Refusal
 from pipeline.endpoint.connection import Connection
-from pipeline.endpoint.logs import FIELDS
 from pipeline.endpoint.metrics import CONTENT_TYPE
 from pipeline.endpoint.places import NoPlaceError, TooManyError
 from pipeline.endpoint.responses import document, page_files, respond, text
 from pipeline.endpoint.state import State
 from pipeline.endpoint.tokens import TICKET_S
+from pipeline.log_lines import FIELDS
 
 log = logging.getLogger("voxring.endpoint")
 

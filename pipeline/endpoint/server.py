@@ -1,9 +1,6 @@
 """The server: listens, hands each connection to its protocol, drains."""
 
 import asyncio
-import contextlib
-import importlib
-import importlib.util
 import logging
 import socket
 import ssl
@@ -25,18 +22,20 @@ from pipeline.config import Config
 from pipeline.endpoint.admission import SUBPROTOCOLS, Doorman, choose_subprotocol
 from pipeline.endpoint.connection import CLOSE_S, Connection, Lobby
 from pipeline.endpoint.peer import Peer
+from pipeline.endpoint.realtime import handler as realtime
 from pipeline.endpoint.requests import Requests, query_of
 from pipeline.endpoint.session import Handler, Session
 from pipeline.endpoint.state import State
 from pipeline.endpoint.tokens import load_tokens
+from pipeline.endpoint.voice import handler as voice
 from pipeline.errors import ConfigError, SessionError, VoxringError
 from pipeline.pipeline import Pipeline
 
 log = logging.getLogger("voxring.endpoint")
 
-PROTOCOLS = {
-    "/v1/voice": "pipeline.endpoint.voice.handler",
-    "/v1/realtime": "pipeline.endpoint.realtime.handler",
+PROTOCOLS: dict[str, Handler] = {
+    "/v1/voice": cast("Handler", voice),
+    "/v1/realtime": cast("Handler", realtime),
 }
 GOING_AWAY, TRY_LATER, TOO_LONG = 1001, 1013, 4002
 MOST_WAITING = 256  # connections that have not said yet what they want
@@ -74,8 +73,7 @@ class Server:
         self._listener = listener
         doorman = Doorman(config.serve, load_tokens(config.serve.token_file))
         self._tls = tls_context(config.serve.tls_cert, config.serve.tls_key)
-        self._handlers = _handlers()
-        self._requests = Requests(self.state, doorman, self._handlers)
+        self._requests = Requests(self.state, doorman, PROTOCOLS)
         self._connection = partial(Connection, lobby=Lobby(MOST_WAITING))
         self._server: WebsocketServer | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -155,6 +153,7 @@ class Server:
         for peer in self.sessions.values():
             peer.abort()
         await ended
+        await self.state.close()
 
     async def _request(self, connection: ServerConnection, request: Request) -> Response | None:
         assert isinstance(connection, Connection)
@@ -178,14 +177,14 @@ class Server:
             self.state.observe,
             headers,
         )
-        peer = Peer(connection, self._handlers[protocol].WORDING, self._serve)
+        peer = Peer(connection, PROTOCOLS[protocol].WORDING, self._serve)
         self.sessions[session] = peer
         self.state.metrics.sessions.labels(protocol).inc()
         session.log.info("connected", protocol=protocol)
         limits = self._serve
         watch = asyncio.create_task(peer.watch(limits.ping_interval_s, limits.ping_timeout_s))
         try:
-            await self._converse(self._handlers[protocol], peer, session)
+            await self._converse(PROTOCOLS[protocol], peer, session)
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
@@ -265,13 +264,3 @@ def cannot_listen(host: str, port: int, error: OSError) -> ConfigError:
 
 def _select(_: ServerConnection, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     return cast("Subprotocol | None", choose_subprotocol(offered))
-
-
-def _handlers() -> dict[str, Handler]:
-    """The protocols that are there, by their paths."""
-    found: dict[str, Handler] = {}
-    for path, module in PROTOCOLS.items():
-        with contextlib.suppress(ModuleNotFoundError):  # of the parent package
-            if importlib.util.find_spec(module):
-                found[path] = cast("Handler", importlib.import_module(module))
-    return found

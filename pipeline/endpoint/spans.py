@@ -4,7 +4,9 @@ Off unless `serve.traces` is set; needs the extra `otel`. Where spans go is said
 variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …). No text is in them.
 """
 
+import os
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ConfigError
@@ -30,10 +32,12 @@ class Spans:
 
     Args:
         tracer: where they go.
+        flush: sends what has not been sent.
     """
 
-    def __init__(self, tracer: "Tracer") -> None:
+    def __init__(self, tracer: "Tracer", flush: Callable[[], object] = lambda: None) -> None:
         self._tracer = tracer
+        self.close = flush
 
     def turn(self, timeline: Timeline, session: str) -> None:
         """A turn has ended."""
@@ -89,6 +93,8 @@ def spans_to_collector() -> Spans:
             "serve.traces needs OpenTelemetry, which is not installed",
             "Run: pip install 'voxring[otel]'",
         ) from None
-    provider = TracerProvider(resource=Resource.create({"service.name": "voxring"}))
+    name = os.environ.get("OTEL_SERVICE_NAME", "voxring")
+    resource = Resource.create({"service.name": name})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)  # `Spans.close` does it
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Spans(provider.get_tracer("voxring"))
+    return Spans(provider.get_tracer("voxring"), provider.shutdown)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Mapping
 
@@ -17,6 +18,7 @@ from pipeline.pipeline import Pipeline
 from pipeline.version import VERSION
 from ringbuf import Closed
 
+SPANS_S = 1.0  # for the last spans to be sent
 RINGS = ("mic", "speech", "heard", "reply", "voice")
 
 
@@ -79,6 +81,17 @@ class State:
                 self.load.was_late(time.monotonic())
             if self._spans:
                 self._spans.turn(event.timeline, session.name)
+
+    async def close(self) -> None:
+        """Send the last spans; a collector that does not take them is not waited for."""
+        if self._spans:
+            spans, self._spans = self._spans, None
+            # A thread of its own: those of the loop are waited for when it ends.
+            sender = threading.Thread(target=spans.close, daemon=True)
+            sender.start()
+            deadline = time.monotonic() + SPANS_S
+            while sender.is_alive() and time.monotonic() < deadline:
+                await asyncio.sleep(0.02)
 
     async def watch(self) -> None:
         """Measure, until it is cancelled."""

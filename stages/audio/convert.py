@@ -51,6 +51,11 @@ class Format:
             )
 
     @property
+    def is_int16_mono(self) -> bool:
+        """Whether it is what the pipeline hears, but for its rate."""
+        return self.channels == 1 and self.encoding is Encoding.S16
+
+    @property
     def frame_bytes(self) -> int:
         """Bytes per frame: one sample of every channel."""
         return self.channels * self.encoding.width
@@ -88,6 +93,8 @@ class Converter:
             self._resampler.clear()
 
     def _convert(self, data: bytes, *, last: bool) -> NDArray[np.int16]:
+        if self._resampler is None and self.source.is_int16_mono:  # nothing is to be done
+            return np.frombuffer(data, "<i2").astype(np.int16)
         mono = downmix(decode(data, self.source))
         if self._resampler is not None:
             mono = self._resampler.resample_chunk(mono, last=last)

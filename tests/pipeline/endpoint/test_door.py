@@ -17,7 +17,7 @@ SETTINGS = (
     "pipeline.lanes=3",
     "serve.sessions_per_token=2",
     "serve.retry_after_s=7",
-    "serve.session_s=5",
+    "serve.session_s=4",
     "serve.max_load=0",
 )
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -199,7 +199,7 @@ def test_a_conversation_lasts_as_long_as_it_may(house: House) -> None:
     async def work(_: object) -> None:
         async with dial(house.server, additional_headers=BEARER) as socket:
             client = Client(socket)
-            assert (await client.start())["session_s"] == 5
+            assert (await client.start())["session_s"] == 4
             assert (await closing(socket)).code == 4002
         await house.idle()
 

@@ -166,8 +166,10 @@ def test_a_stage_that_is_killed_costs_a_turn_and_no_connection(house: House, sta
                 await client.socket.send(quiet(1.2, 48_000))
                 await client.socket.send(loud(0.4, 48_000) + quiet(0.5, 48_000))
             for client in clients:
-                while (await client.until("turn_ended"))["outcome"] != "answered":
-                    pass
+                assert (await client.until("turn_ended"))["outcome"] == "failed"
+                await client.until("sound_started")
+                await client.tell("cancel")
+                assert (await client.until("turn_ended"))["outcome"] == "interrupted"
         await house.idle()
 
     house.run(work)

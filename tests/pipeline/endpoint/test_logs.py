@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.endpoint.logs import SessionLog, configure
+from pipeline.endpoint.logs import SessionLog
+from pipeline.log_lines import JsonLines, TextLines, configure
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def stream() -> Iterator[io.StringIO]:
 
 
 def test_a_line_for_a_machine_is_one_json_object(stream: io.StringIO) -> None:
-    configure("json", "warning", stream)
+    configure(JsonLines("serve"), "info", stream)
     log = SessionLog("abc")
     log.bind(lane=3)
     log.info("turn ended", turn=2, outcome="answered", odd='a\nb"c\u2028')
@@ -30,7 +31,7 @@ def test_a_line_for_a_machine_is_one_json_object(stream: io.StringIO) -> None:
         log.exception("failed")
     first, second = map(json.loads, stream.getvalue().splitlines())
     assert first["event"] == "turn ended"
-    assert first["level"] == "info"
+    assert (first["level"], first["program"]) == ("info", "serve")
     assert (first["session"], first["lane"], first["turn"]) == ("abc", 3, 2)
     assert first["odd"] == 'a\nb"c\u2028'
     assert first["at"].endswith("Z")
@@ -38,16 +39,16 @@ def test_a_line_for_a_machine_is_one_json_object(stream: io.StringIO) -> None:
 
 
 def test_a_line_for_people_is_one_line(stream: io.StringIO) -> None:
-    configure("text", "warning", stream)
+    configure(TextLines(), "info", stream)
     SessionLog("abc").info("connected", peer="a b", note='x"\ny', ms=1.25)
     (line,) = stream.getvalue().splitlines()
     assert line.endswith('info connected session=abc peer="a b" note="x\\"\\ny" ms=1.2')
 
 
 def test_less_is_written_where_less_is_asked_for(stream: io.StringIO) -> None:
-    configure("text", "error", stream)
+    configure(TextLines(), "error", stream)
     logging.getLogger("pipeline.supervisor").warning("not this")
-    SessionLog("abc").info("but this")
+    logging.getLogger("pipeline.supervisor").error("but this")
     assert stream.getvalue().count("\n") == 1
 
 

@@ -220,6 +220,25 @@ def test_the_log_is_lines_for_a_machine_without_what_people_say(tmp_path: Path) 
         assert private not in served.log
 
 
+def test_a_stage_s_errors_are_lines_for_a_machine_too(tmp_path: Path) -> None:
+    async def talk(url: str) -> None:
+        async with connect(url.replace("http", "ws") + "/v1/voice", proxy=None) as socket:
+            client = Client(socket)
+            await client.start()
+            assert (await client.ask())["outcome"] == "failed"
+
+    broken = ["--set", "llm.options={replies = ['no'], fail_after = 1}"]
+    with serving(tmp_path, "--set", "serve.log=json", *broken) as served:
+        asyncio.run(talk(re.findall(r"ready at (http[^\"\s]+)", wait_log(served))[0]))
+        served.end(signal.SIGTERM, 4)
+        lines = [json.loads(line) for line in served.log.splitlines() if line.startswith("{")]
+    failed = next(line for line in lines if line["program"] == "llm")
+    assert (failed["lane"], failed["turn"], failed["level"]) == (0, 1, "error")
+    assert "Traceback" in failed["traceback"]
+    fault = next(line for line in lines if line["event"] == "fault")
+    assert (fault["program"], fault["lane"], fault["turn"]) == ("serve", 0, 1)
+
+
 def wait_log(served: Serving) -> str:
     """The log, once it says that it is ready."""
     assert wait_until(lambda: "ready at" in served.log, START_S), served.log
