@@ -13,13 +13,15 @@ from contextlib import asynccontextmanager
 from random import Random
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from benchmarks.realtime_messages import message
 
 PATH = "/v1/realtime?model=fuzz"
 BURST = 50  # messages between two looks whether the connection is alive
 ANSWER_S = 20.0
+PLACE_S, LATER_S = 20.0, 0.1
+NO_PLACE = 503
 PROPER_CLOSES = (1003, 1007, 1008, 1009)
 NOT_UTF8 = b"\x81\x85\x00\x00\x00\x00\xff\xfe\xfa\xf5\xff"  # a masked frame of text
 
@@ -32,8 +34,8 @@ async def fuzz(url: str, count: int, seed: int = 0, connections: int = 4) -> dic
         count: messages in all.
 
     Returns:
-        `sent`, `errors` (events), `closes` (proper ones), `unanswered` and `improper_closes`, which
-        must be 0.
+        `sent`, `errors` (events), `closes` (proper ones), `refused` (no place was free yet),
+        `unanswered` and `improper_closes`, which must be 0.
     """
     tallies = [Counter[str]() for _ in range(connections)]
     await asyncio.gather(
@@ -43,13 +45,13 @@ async def fuzz(url: str, count: int, seed: int = 0, connections: int = 4) -> dic
         )
     )
     total = sum(tallies, Counter[str]())
-    names = ("sent", "errors", "closes", "unanswered", "improper_closes")
+    names = ("sent", "errors", "closes", "refused", "unanswered", "improper_closes")
     return {name: total[name] for name in names}
 
 
 async def _one(url: str, count: int, random: Random, tally: Counter[str]) -> None:
     while tally["sent"] < count:
-        async with _dial(url) as socket:
+        async with _dial(url, tally) as socket:
             try:
                 while tally["sent"] < count:
                     burst = min(BURST, count - tally["sent"])
@@ -67,8 +69,20 @@ async def _one(url: str, count: int, random: Random, tally: Counter[str]) -> Non
 
 
 @asynccontextmanager
-async def _dial(url: str) -> AsyncIterator[ClientConnection]:
-    async with connect(url, compression=None, proxy=None, max_size=None) as socket:
+async def _dial(url: str, tally: Counter[str]) -> AsyncIterator[ClientConnection]:
+    """Connect; where the lanes of those that were closed are not free yet, a little later."""
+    until = asyncio.get_running_loop().time() + PLACE_S
+    while True:
+        try:
+            socket = await connect(url, compression=None, proxy=None, max_size=None)
+            break
+        except InvalidStatus as refusal:
+            is_late = asyncio.get_running_loop().time() > until
+            if refusal.response.status_code != NO_PLACE or is_late:
+                raise
+            tally["refused"] += 1
+            await asyncio.sleep(LATER_S)
+    async with socket:
         yield socket
 
 

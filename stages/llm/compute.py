@@ -40,6 +40,9 @@ class Compute(Protocol):
     def open(self, lane: int) -> None:
         """Begin a lane. Raises StageError if there is no memory for its cache."""
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Engine.temper`."""
+
     def chunk(self, lane: int, ids: NDArray[np.int32], piece: Piece) -> None:
         """Compute a piece of what was given to a lane; its last id has scores then.
 
@@ -97,7 +100,7 @@ class EagerCompute:
         self._forward = forward
         self._pad = rows > 0
         self._context = context
-        self._sampler = Sampler(sampling)
+        self._sampling = sampling
         self._device = forward.model.device
         self._lanes: dict[int, _EagerLane] = {}
         self._ids = torch.zeros(1, self.rows, dtype=torch.int32, device=self._device)
@@ -116,7 +119,11 @@ class EagerCompute:
                 f"no memory for the cache of lane {lane} ({self._context} ids): {error}",
                 "Lower llm.context or the number of lanes",
             ) from error
-        self._lanes[lane] = _EagerLane(kv)
+        self._lanes[lane] = _EagerLane(kv, Sampler(self._sampling))
+
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Compute.temper`."""
+        self._lanes[lane].sampler = Sampler(self._sampling.at(temperature))
 
     def chunk(self, lane: int, ids: NDArray[np.int32], piece: Piece) -> None:
         """See `Compute.chunk`."""
@@ -139,7 +146,7 @@ class EagerCompute:
     def choose(self, lanes: Sequence[int], contents: Sequence[NDArray[np.int32]]) -> Choice:
         """See `Compute.choose`."""
         return lambda: [
-            self._sampler.choose(self._lanes[lane].scores(), torch.from_numpy(content))
+            self._lanes[lane].sampler.choose(self._lanes[lane].scores(), torch.from_numpy(content))
             for lane, content in zip(lanes, contents, strict=True)
         ]
 
@@ -164,8 +171,9 @@ class EagerCompute:
 class _EagerLane:
     """A lane's cache and scores."""
 
-    def __init__(self, kv: KvCache) -> None:
+    def __init__(self, kv: KvCache, sampler: Sampler) -> None:
         self.kv = kv
+        self.sampler = sampler
         self.logits: torch.Tensor | None = None
 
     def scores(self) -> torch.Tensor:

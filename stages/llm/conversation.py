@@ -226,6 +226,14 @@ class Conversation:
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
 
+    def temper(self, temperature: float | None) -> None:
+        """Choose ids with another temperature from here on; None: the configured one.
+
+        Raises:
+            StageError: the engine has one for all lanes.
+        """
+        self._engine.temper(self.lane, temperature)
+
     def greet(self, answer: int) -> tuple[int, ...]:
         """Answer to nothing at all with the greeting; give its ids."""
         self.ask(answer)

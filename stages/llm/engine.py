@@ -60,6 +60,16 @@ class Engine(Protocol):
             StageError: the context is full, or the model's output is not a number.
         """
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """Choose a lane's ids with this temperature from here on, until it is closed.
+
+        Args:
+            temperature: as in `Sampling`; None: the configured one.
+
+        Raises:
+            StageError: this engine has one for all lanes.
+        """
+
     def length(self, lane: int) -> int:
         """How many ids a lane's content has."""
 

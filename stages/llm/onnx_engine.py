@@ -60,7 +60,7 @@ class OnnxEngine:
         self.read_bytes = form.read_bytes
         self._session = session
         self._vocabulary = form.vocabulary
-        self._sampler = HostSampler(sampling or Sampling())
+        self._sampling = sampling or Sampling()
         self._cache = _cache_shapes(session, form, context)
         self._positions = np.arange(context, dtype=np.int64)
         self._mask = np.ones(context, np.int64)
@@ -80,7 +80,8 @@ class OnnxEngine:
                 f"ids): {error.strerror}",
                 "Lower llm.context or the number of lanes",
             ) from error
-        state = _Lane(self.context, self._vocabulary, self._session.io_binding(), memory)
+        binding, sampler = self._session.io_binding(), HostSampler(self._sampling)
+        state = _Lane(self.context, self._vocabulary, binding, memory, sampler)
         self._bind(state)
         self._lanes[lane] = state
 
@@ -123,6 +124,10 @@ class OnnxEngine:
             self._compute(state, state.length)
         return state.logits
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Engine.temper`."""
+        self._lanes[lane].sampler = HostSampler(self._sampling.at(temperature))
+
     def length(self, lane: int) -> int:
         """See `Engine.length`."""
         return self._lanes[lane].length
@@ -135,7 +140,7 @@ class OnnxEngine:
         state = self._lanes[lane]
         if not 0 < state.length < self.context:
             raise StageError(f"no next id for {state.length} ids in a context of {self.context}")
-        id = self._sampler.choose(self.scores(lane), state.ids[: state.length])
+        id = state.sampler.choose(self.scores(lane), state.ids[: state.length])
         state.ids[state.length] = id
         state.length += 1
         return id
@@ -175,9 +180,17 @@ class _Lane:
         logits: float32 [vocabulary], the scores of what follows the cache's last id, if `scored`.
         binding: where the graph reads and writes.
         memory: of the cache; the binding knows only its address.
+        sampler: chooses its ids.
     """
 
-    def __init__(self, context: int, vocabulary: int, binding: Any, memory: mmap.mmap) -> None:
+    def __init__(
+        self,
+        context: int,
+        vocabulary: int,
+        binding: Any,
+        memory: mmap.mmap,
+        sampler: HostSampler,
+    ) -> None:
         self.ids = np.zeros(context, np.int64)
         self.length = 0
         self.cached = 0
@@ -185,6 +198,7 @@ class _Lane:
         self.logits = np.zeros(vocabulary, np.float32)
         self.binding = binding
         self.memory = memory
+        self.sampler = sampler
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ came, is the same answer.
 Nothing here imports torch: an engine may do without it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -47,6 +47,10 @@ class Sampling:
     def of(cls, section: Any) -> Self:
         """Take the settings of a configuration's section `llm`."""
         return cls(**{name: getattr(section, name) for name in cls.__dataclass_fields__})
+
+    def at(self, temperature: float | None) -> Self:
+        """The same at another temperature; None: the same."""
+        return self if temperature is None else replace(self, temperature=temperature)
 
     @property
     def greedy(self) -> bool:

@@ -56,6 +56,9 @@ class ScriptedEngine:
         """See `Engine.step`."""
         return [self._step(self._content[lane]) for lane in lanes]
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Engine.temper`; a script has none."""
+
     def length(self, lane: int) -> int:
         """See `Engine.length`."""
         return len(self._content[lane])

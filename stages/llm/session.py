@@ -76,6 +76,7 @@ class LlmSession(Session):
         self._once: Style | None = None  # for the next answer that is asked for
         self._is_dressed = False  # the conversation stands under the instructions of one answer
         self._own = conversation.pieces  # under the instructions of the conversation
+        self._temperature: float | None = None  # that the engine was told last
         self._known = 0  # ids computed when the answer was asked for
         self._journal = Journal(lane.history)
         if lane.is_reopened and (changes := self._journal.read()):
@@ -159,7 +160,7 @@ class LlmSession(Session):
             case Style(once=True):
                 self._once = wish
             case Style():
-                new = wish.model_dump(include={"voice", "most"}, exclude_none=True)
+                new = wish.model_dump(include={"voice", "most", "temperature"}, exclude_none=True)
                 self._style = self._style.model_copy(update=new)
                 if wish.instructions is not None:
                     self._wishes.append(wish)
@@ -369,7 +370,18 @@ class LlmSession(Session):
         """Begin an answer."""
         self._known = self.conversation.known
         most = self._style.most if style.most is None else style.most
+        own = self._style.temperature if style.temperature is None else style.temperature
+        if own != self._temperature:
+            self._temper(own)
         self.conversation.ask(run.answer, most)
+
+    def _temper(self, temperature: float | None) -> None:
+        """Answer at another temperature; if the engine cannot, at the one it has."""
+        self._temperature = temperature
+        try:
+            self.conversation.temper(temperature)
+        except VoxringError as error:
+            self._tell(str(error))
 
     def _greet(self, run: TokenRun) -> None:
         """Say what is said before anybody has spoken."""

@@ -153,6 +153,10 @@ class TransformersEngine:
             return frozenset()
         return frozenset(stops if isinstance(stops, list) else [stops])
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Engine.temper`."""
+        self.compute.temper(lane, temperature)
+
     def length(self, lane: int) -> int:
         """See `Engine.length`."""
         return self._lanes[lane].length

@@ -22,6 +22,7 @@ class Style(Wish):
         instructions: the system prompt.
         voice: answers are spoken; else they are told as text.
         most: ids of an answer; 0: as many as fit.
+        temperature: 0 always takes the likeliest id; above, chance grows with it.
         once: for the next answer that is asked for, and for no other.
     """
 
@@ -29,6 +30,7 @@ class Style(Wish):
     instructions: str | None = None
     voice: bool | None = None
     most: int | None = Field(None, ge=0)
+    temperature: float | None = Field(None, ge=0, le=2)
     once: bool = False
 
 

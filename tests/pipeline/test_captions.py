@@ -33,7 +33,7 @@ def captions() -> Captions:
     return Captions(ByteVocabulary())
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufffd"))
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufffd"), max_size=40)
 
 
 @st.composite
@@ -42,11 +42,11 @@ def tellings(draw: st.DrawFn) -> tuple[str, list[tuple[int, bytes]]]:
     text = draw(texts)
     final = text.encode()
     told, steps = 0, []
-    while told < len(final) or not steps:
-        right = draw(st.integers(0, min(7, len(final) - told)))
-        wrong = draw(st.binary(max_size=5))
+    pieces = st.tuples(st.integers(0, 7), st.binary(max_size=5))
+    for right, wrong in draw(st.lists(pieces, max_size=12)):
         steps.append((told, final[told : told + right] + wrong))
-        told += right
+        told = min(told + right, len(final))
+    steps.append((told, final[told:]))
     steps.append((len(final), b""))  # the last word: nothing stands behind the end
     return text, steps
 

@@ -42,7 +42,8 @@ def parse_answer(asked: Object, settings: Settings) -> tuple[Wanted, Style]:
     if asked.get("instructions") is not None:
         instructions = fields.text(asked, "instructions", prefix)
     wanted = Wanted(spoken, _parse_output(asked, settings), most, _parse_metadata(asked))
-    style = Style(instructions=instructions, voice=spoken, most=most, once=True)
+    warmth = sessions.parse_temperature(asked, prefix, settings.temperature)
+    style = Style(instructions=instructions, voice=spoken, most=most, temperature=warmth, once=True)
     return wanted, style
 
 

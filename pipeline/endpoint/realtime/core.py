@@ -200,6 +200,8 @@ class Core:
             style["voice"] = new.spoken
         if new.most != old.most:
             style["most"] = new.most
+        if new.temperature != old.temperature:
+            style["temperature"] = new.temperature
         if style:
             self._act(Ask(Style(**style)))
         if new.turns != old.turns:

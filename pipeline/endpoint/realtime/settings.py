@@ -45,6 +45,7 @@ class Settings:
         transcribes: the client is told what the user said.
         transcription: how the client asked for that; it has no effect.
         most: ids of an answer; 0: as many as fit.
+        temperature: of the beta protocol; None: the configured one.
     """
 
     instructions: str
@@ -57,6 +58,7 @@ class Settings:
     turns: TurnDetection = field(default_factory=TurnDetection)
     transcribes: bool = True
     transcription: Json = field(default_factory=dict)
+    temperature: float | None = None
 
     def described(self, *, is_beta: bool) -> Json:
         """As `session` shows it."""
@@ -99,6 +101,7 @@ class Settings:
             "tools": [],
             "tool_choice": "none",
             "max_response_output_tokens": limit(self.most),
+            "temperature": self.temperature,
             "speed": 1.0,
             "tracing": None,
         }
@@ -162,6 +165,13 @@ def parse_limit(source: Object, key: str, prefix: str, default: int) -> int:
     return fields.whole(source, key, prefix, 1, MOST_TOKENS, default)
 
 
+def parse_temperature(source: Object, prefix: str, default: float | None) -> float | None:
+    """How much chance there is in an answer; only the beta protocol asks for it."""
+    if source.get("temperature") is None:
+        return default
+    return fields.number(source, "temperature", prefix, 0, 2, 0)
+
+
 def parse_spoken(source: Object, key: str, prefix: str, default: bool) -> bool:
     """Whether answers are spoken."""
     if source.get(key) is None:
@@ -219,7 +229,6 @@ def _updated_beta(settings: Settings, session: Object) -> Settings:
     prefix = "session."
     fields.only(session, (*_TODAY, *_TOOLS, *IGNORED, *_SHOWN, *BETA_ONLY), prefix)
     _require_speed(session, prefix)
-    fields.number(session, "temperature", prefix, 0, 2, 0.8)
     new = replace(
         settings,
         instructions=_instructions(settings, session),
@@ -227,6 +236,7 @@ def _updated_beta(settings: Settings, session: Object) -> Settings:
         spoken=parse_spoken(session, "modalities", prefix, settings.spoken),
         input=_beta_encoding(session, "input_audio_format", settings.input),
         output=_beta_encoding(session, "output_audio_format", settings.output),
+        temperature=parse_temperature(session, prefix, settings.temperature),
     )
     return _heard(new, session, "input_audio_transcription", "turn_detection", prefix)
 

@@ -121,6 +121,14 @@ class CudaCompute:
         """See `Compute.close`."""
         self._slots.append(self._lanes.pop(lane).slot)
 
+    def temper(self, lane: int, temperature: float | None) -> None:
+        """See `Compute.temper`."""
+        if temperature not in (None, self._sampler.sampling.temperature):
+            raise StageError(
+                "a temperature of its own is asked for, but on a GPU all conversations have one",
+                "Leave it out, or set llm.temperature",
+            )
+
     def chunk(self, lane: int, ids: NDArray[np.int32], piece: Piece) -> None:
         """See `Compute.chunk`."""
         state = self._lanes[lane]

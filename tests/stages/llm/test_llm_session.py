@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pipeline.errors import StageError
 from ringbuf import Kind
 from stages.event import Event
 from stages.llm.conversation import Conversation
@@ -552,6 +553,24 @@ def test_a_heard_answer_is_cut_where_the_client_says(bench):
     b.mark(Kind.END, 1)
     b.run()
     assert b.engine.content(0)[-2:] == [ASK, 211]
+
+
+def test_an_engine_without_a_temperature_for_each_lane_says_so_and_answers(bench):
+    b = bench()
+
+    def refuse(lane, temperature):
+        if temperature is not None:
+            raise StageError("all conversations have one")
+
+    b.engine.temper = refuse
+    b.wish(Style(temperature=1.5))
+    for _ in range(2):
+        b.start()
+        b.mark(Kind.ASK)
+        b.run()
+        assert b.replies()[-1][0] is Kind.END
+    (error,) = b.captions(CaptionKind.ERROR)
+    assert error.payload == b"llm: all conversations have one"
 
 
 def test_one_answer_in_a_style_of_its_own(bench):

@@ -112,6 +112,26 @@ def test_lanes_take_turns_and_do_not_hear_each_other(load):
     assert talks[0].reply == talks[2].reply != talks[1].reply
 
 
+def test_each_lane_has_its_own_temperature(load):
+    engine = load()
+    talks = [Conversation(engine, lane, plain_pieces([1, 2, 3]), LIMIT) for lane in range(3)]
+
+    def said(talk):
+        talk.begin(1, 0)
+        talk.hear(np.array([10], np.int32), 0)
+        talk.ask(1)
+        caught_up(talk)
+        while talk.answering:
+            talk.step()
+        return list(talk.reply)
+
+    talks[1].temper(2.0)
+    best, hot, again = map(said, talks)
+    assert best == again != hot
+    fresh = Conversation(engine, 1, plain_pieces([1, 2, 3]), LIMIT)
+    assert said(fresh) == best, "the next conversation begins with the configured one"
+
+
 def spoken(bench, words):
     """How a turn with these words ends: the kinds on `reply`, and what the client is told."""
     bench.start()

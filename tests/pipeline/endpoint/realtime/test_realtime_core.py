@@ -527,5 +527,5 @@ def test_a_flat_session_asks_for_the_beta_protocol(b: Bench) -> None:
     sound = b.sound(300, 0, 5)
     assert kinds(sound) == ["response.audio.delta"]
     asked = [a for a in b.done if isinstance(a, Ask)]
-    assert asked[0].wish == Style(most=0)
+    assert asked[0].wish == Style(most=0, temperature=0.8)
     check(b.told[1:], is_beta=True)
