@@ -84,6 +84,8 @@ def test_the_next_block_is_awaited_at_the_pace_of_the_device() -> None:
     assert even.expected(480) == last + 11 * MS
     assert even.expected(1440) == last + 31 * MS
     assert bursts.expected(100) == 154 * MS + 47 * MS
+    bursts.stamp(stamp(2000 * MS, 0, 0))
+    assert bursts.expected(100) == 2061 * MS
 
 
 def test_drift_is_corrected_only_where_it_is_quiet() -> None:
