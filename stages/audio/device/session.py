@@ -204,6 +204,7 @@ class DeviceSession(Session):
         """Write the blocks that are whole; where there is no room one is lost."""
         if self._hearing is None:
             return
+        self._hearing.disturbed(self._devices.xruns)
         frames = self._devices.stream(Side.INPUT)[0].port.take()
         for block in self._hearing.blocks(frames, self._written):
             self._write(block)

@@ -33,6 +33,16 @@ def test_one_stamp_that_is_far_off_does_not_count() -> None:
     assert clock.jumps == 0
 
 
+def test_calls_in_bursts_are_no_jumps() -> None:
+    clock = StreamClock(RATE)
+    for burst in range(100):
+        for call in range(5):
+            clock.stamp((5 * burst + call) * 480, burst * 50 * MS + call * MS // 10)
+    assert clock.jumps == 0
+    middle = [clock.time(frame) - frame * 1e9 / RATE for frame in range(200_000, 240_000, 480)]
+    assert max(middle) - min(middle) < 8 * MS
+
+
 def test_sound_that_was_lost_moves_the_clock() -> None:
     clock = StreamClock(RATE)
     for frame in range(0, 48_000, 480):
