@@ -66,6 +66,8 @@ def test_a_voice_is_counted_apart_from_the_silence_around_it() -> None:
     assert head.time(1199) == pytest.approx(35 * MS, abs=MS // 10)
     assert head.time(1200) == 50 * MS  # behind a gap of 15 ms
     assert head.time(1680) == 60 * MS  # not yet with the device
+    assert head.silence(0, 1200) == head.silence(1199, 1200) == 15 * MS
+    assert head.silence(1200, 9999) == head.silence(0, 1199) == 0
     assert [head.heard(ms * MS) for ms in (5, 15, 34, 45, 55, 99)] == [
         0,
         240,
