@@ -21,7 +21,7 @@ from stages.audio.playback import SECOND, Fact, Gate, Happened, Span, Tick, Voic
 from stages.lane import is_newer
 from stages.messages import Played
 
-LEAD_S = 0.2
+LEAD_S = 0.5
 DRY_S = 0.02  # a voice that has no more than this ahead, and no more sound, has paused
 OTHER_CLOCK_NS = 30_000_000  # less is the device's clock becoming known
 FULL_SCALE = np.float32(32768)
