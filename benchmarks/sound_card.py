@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import AudioError
 from stages.audio.convert import Encoding, Format
 from stages.audio.device._port import Port
 from stages.audio.device.devices import Device, Side
@@ -115,6 +116,7 @@ class Card:
         self.is_active = False
         self.both = "the sound card"
         self.keeps = True
+        self.refuses = 0  # so many times it does not start
         self.log: list[Frames] = []  # what was played, while it `keeps`
         self.calls_at: list[int] = []
         self._now = now
@@ -142,6 +144,10 @@ class Card:
 
     def start(self, now: int) -> None:
         """As `SoundDevices`."""
+        if self.refuses:
+            self.refuses -= 1
+            self.close()
+            raise AudioError("the card does not start")
         self._start, self._calls, self.is_active = now, 0, True
 
     def lost(self, now: int) -> Side | None:

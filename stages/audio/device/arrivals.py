@@ -10,6 +10,7 @@ from stages.audio.device.stamp import Stamp
 
 SECOND = 1_000_000_000
 REMEMBERED = 16  # gaps between calls
+LONGEST_NS = 60_000_000  # a longer gap was an accident, and is not waited for again
 LATE_NS = 1_000_000  # by which a call may be late
 
 
@@ -29,7 +30,7 @@ class Arrivals:
     def stamp(self, stamp: Stamp) -> None:
         """One more call."""
         if self._at:
-            self._gaps.append(stamp.at - self._at)
+            self._gaps.append(min(stamp.at - self._at, LONGEST_NS))
         self._at, self._frames = stamp.at, max(1, stamp.frames)
 
     def expected(self, frames: int) -> int:

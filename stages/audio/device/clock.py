@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass, field
 
 SECOND = 1_000_000_000
-JUMP_NS = 20_000_000  # a stamp that is farther off is no jitter,
-JUMPS = 4  # if the next ones are too: sound was lost or inserted
+JUMP_NS = 80_000_000  # a stamp that is farther off is no jitter: servers call 50 ms at once;
+JUMPS = 4  # if the next ones are too, sound was lost or inserted
 BANDWIDTH_HZ = 0.1
 
 

@@ -129,6 +129,13 @@ class EchoLoss:
             is_good = len(self._energies) >= RECENT and self._over(RECENT) >= GOOD_DB
             self.has_learned = is_good or self._frames >= MEMORY_FRAMES
 
+    def forget(self) -> None:
+        """Sound was lost or clocks were set: the canceller must find the room again."""
+        self.has_learned = False
+        self._frames = 0
+        self._energies.clear()
+        self._before = self._behind = 0.0
+
     @property
     def is_sounding(self) -> bool:
         """Whether the room may still ring with what was played."""

@@ -69,6 +69,7 @@ class Hearing:
         self._playhead = playhead
         self._played = Played(playhead.rate) if playhead else None
         self._given: list[NDArray[np.float32]] = []  # to the loudspeaker, not in `_played` yet
+        self._xruns = 0
         self._quiet = Quiet()
         self._silent = REST_FRAMES  # frames for which nothing has been played
         self._clean = np.empty(0, np.int16)  # processed, less than a block
@@ -102,6 +103,12 @@ class Hearing:
                 if (block := self._block(written)) is not None:
                     written += INPUT_BLOCK
                     yield block
+
+    def disturbed(self, xruns: int) -> None:
+        """So many times has the machine been too late for the device by now."""
+        if xruns != self._xruns:
+            self._xruns = xruns
+            self.loss.forget()
 
     @property
     def wants_played(self) -> bool:
@@ -140,7 +147,10 @@ class Hearing:
         frame = self._playhead.clock.frame(self.ear.time(sample))
         by_stamps = self._played.sample(frame)
         is_silent = not self._played.take(by_stamps, FRAME).any()
+        corrections = self.pairing.corrections
         start = self.pairing.find(sample, by_stamps, is_silent=is_silent)
+        if self.pairing.corrections != corrections:
+            self.loss.forget()
         return self._played.take(start + AHEAD, FRAME)
 
     def _block(self, written: int) -> Heard | None:

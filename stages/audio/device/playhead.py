@@ -5,12 +5,12 @@ each call of the callback says which of them it took and what frame of the devic
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from stages.audio.device.clock import StreamClock
+from stages.audio.device.clock import SECOND, StreamClock
 from stages.audio.device.stamp import Stamp
 
-KEPT_NS = 2_000_000_000  # how long it is remembered what was played
+KEPT_S = 2  # how long it is remembered what was played
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class _Stretch:
     voice: int
     device: int
     count: int
+    gap: int = 0  # frames of silence before it, though the voice went on
 
 
 class Playhead:
@@ -50,12 +51,11 @@ class Playhead:
         if not self.clock.has_begun:
             return 0
         device = self.clock.frame(now)
-        while self._stretches:
-            one = self._stretches[0]
+        for one in self._stretches:
             self._heard = max(self._heard, one.voice + min(max(device - one.device, 0), one.count))
-            if device < one.device + one.count or len(self._stretches) == 1:
+            if device < one.device + one.count:
                 break
-            self._stretches.popleft()
+        self._forget(device - KEPT_S * self.rate)
         if self._is_past(device):
             self._heard = max(self._heard, self._voice)
         return self._heard
@@ -64,6 +64,15 @@ class Playhead:
         """Whether all that was played has been sound; what lies behind it was thrown away."""
         last = self._stretches[-1] if self._stretches else None
         return last is None or device >= last.device + last.count
+
+    def silence(self, start: int, end: int) -> int:
+        """How long the device was without sound though a voice went on, ns.
+
+        Args:
+            start, end: silence that comes just before a frame above `start`, up to `end`.
+        """
+        gaps = sum(one.gap for one in self._stretches if start < one.voice <= end)
+        return gaps * SECOND // self.rate
 
     def time(self, frame: int) -> int:
         """When a frame of a voice was sound, or will be if it goes on without a break."""
@@ -76,8 +85,18 @@ class Playhead:
         """Join it to the one before, if nothing is between them."""
         if self._stretches:
             last = self._stretches[-1]
-            gap = new.voice - last.voice, new.device - last.device
-            if gap == (last.count, last.count):
-                self._stretches[-1] = _Stretch(last.voice, last.device, last.count + new.count)
-                return
+            if new.voice == last.voice + last.count:
+                gap = new.device - last.device - last.count
+                if gap == 0:
+                    self._stretches[-1] = replace(last, count=last.count + new.count)
+                    return
+                new = replace(new, gap=gap)
         self._stretches.append(new)
+
+    def _forget(self, device: int) -> None:
+        """What ended before that frame of the device; the newest is kept."""
+        while len(self._stretches) > 1:
+            oldest = self._stretches[0]
+            if oldest.device + oldest.count > device:
+                return
+            self._stretches.popleft()

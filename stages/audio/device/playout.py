@@ -21,9 +21,9 @@ from stages.audio.playback import SECOND, Fact, Gate, Happened, Span, Tick, Voic
 from stages.lane import is_newer
 from stages.messages import Played
 
-LEAD_S = 0.2
+LEAD_S = 0.5
 DRY_S = 0.02  # a voice that has no more than this ahead, and no more sound, has paused
-BREAK_NS = 5_000_000  # less is no gap: clocks are filtered
+OTHER_CLOCK_NS = 30_000_000  # less is the device's clock becoming known
 FULL_SCALE = np.float32(32768)
 
 
@@ -59,6 +59,7 @@ class _Answer:
     final: bool = False
     held: bool = False  # it was silent on purpose
     until: int = 0  # when the last sample that was heard had sounded
+    frame: int = 0  # of the sink, with which the last stretch began that was told
     audible: FirstAudible = field(default_factory=FirstAudible)
 
 
@@ -257,34 +258,32 @@ class Playout:
     def _time(self, run: Run, tick: Tick) -> tuple[int, int]:
         """When the next sample of a run sounded, and for how long it was silent before it.
 
-        Counted on from an instant that the device told, until that is found to be wrong: then the
-        voice had a gap.
+        Counted on from an instant that the device told, until there was a gap, or the device's
+        clock is found to be another one.
         """
-        answer = self._answer
-        told = self._sink.time(run.frame(run.told))
-        if run.base is not None:
-            at = run.base[1] + (run.told - run.base[0]) * SECOND // run.rate
-            if abs(told - at) < BREAK_NS:
-                return at, 0
-        if answer.started and not answer.held and abs(told - answer.until) < BREAK_NS:
-            told = answer.until
-        run.base = run.told, told
-        return told, self._begin_or_go_on(told, tick)
-
-    def _begin_or_go_on(self, at: int, tick: Tick) -> int:
-        """The voice sounds from here on; how long it was silent before."""
-        answer = self._answer
+        answer, frame = self._answer, run.frame(run.told)
+        told = self._sink.time(frame)
+        before, answer.frame = answer.frame, frame
         if not answer.started:
-            answer.started, answer.held = True, False
-            tick.facts.append(Happened(Fact.STARTED, answer.number, at))
-            if tick.played is None:
-                tick.played = Played(answer.number, 0, final=False)
-            return 0
-        pause = max(0, at - answer.until)
-        if pause and not answer.held:
-            tick.facts.append(Happened(Fact.UNDERRUN, answer.number, answer.until, pause))
-        answer.held = False
-        return pause
+            self._start(told, tick)
+            return told, 0
+        if answer.held:
+            answer.held = False
+            return told, max(0, told - answer.until)
+        silence = self._sink.silence(before, frame)
+        if silence:
+            tick.facts.append(Happened(Fact.UNDERRUN, answer.number, answer.until, silence))
+            return answer.until + silence, silence
+        if abs(told - answer.until) > OTHER_CLOCK_NS:
+            return told, max(0, told - answer.until)
+        return answer.until, 0
+
+    def _start(self, at: int, tick: Tick) -> None:
+        answer = self._answer
+        answer.started, answer.held = True, False
+        tick.facts.append(Happened(Fact.STARTED, answer.number, at))
+        if tick.played is None:
+            tick.played = Played(answer.number, 0, final=False)
 
     def _pop_silent(self, tick: Tick) -> None:
         """Blocks of which nothing is left have been heard."""

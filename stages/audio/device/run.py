@@ -32,7 +32,6 @@ class Run:
     told: int = 0
     is_whole: bool = False
     end: int = 0  # the sink's frame behind it, once it is whole
-    base: tuple[int, int] | None = None  # a sample and when it was heard
 
     def heard(self, frames: int) -> int:
         """Samples of it that have sounded when so many frames of the sink have."""

@@ -126,13 +126,14 @@ class DeviceSession(Session):
         self._speaker.attach(stream, way)
         source = devices.stream(Side.INPUT)[1].format
         playhead = self._speaker.clock if self._config.echo == "cancel" else None
-        self._speaker.keeps = self._config.echo == "cancel"
-        self._hearing = Hearing(source, self._processor(self._config), playhead, self._drift)
+        self._speaker.keeps = playhead is not None
+        hearing = Hearing(source, self._processor(self._config), playhead, self._drift)
         try:
             devices.start(self._now())
         except AudioError:
             self._speaker.detach(self._now())
             raise
+        self._hearing = hearing
 
     def _take_commands(self, now: int) -> None:
         """What the program asks: at once, or behind what has been said by now."""
@@ -203,6 +204,7 @@ class DeviceSession(Session):
         """Write the blocks that are whole; where there is no room one is lost."""
         if self._hearing is None:
             return
+        self._hearing.disturbed(self._devices.xruns)
         frames = self._devices.stream(Side.INPUT)[0].port.take()
         for block in self._hearing.blocks(frames, self._written):
             self._write(block)

@@ -38,5 +38,8 @@ class Sink(Protocol):
     def heard(self, now: int) -> int:
         """Frames that have sounded by now."""
 
+    def silence(self, start: int, end: int) -> int:
+        """How long nothing was there to play just before frames above `start`, up to `end`, ns."""
+
     def time(self, frame: int) -> int:
         """When a frame sounds, monotonic ns."""

@@ -105,10 +105,9 @@ class SoundDevices:
         """The side whose device is gone; None: both are there."""
         for side, stream in self._streams.items():
             calls = stream.port.calls
-            if calls != self._calls[side]:
-                self._calls[side] = calls
-                self._called[side] = max(now, self._called[side]) if not calls else now
-            if now - self._called[side] > SILENT_NS or not stream.is_active:
+            if calls != self._calls[side]:  # it has called: no need to ask PortAudio
+                self._calls[side], self._called[side] = calls, now
+            elif now - self._called[side] > SILENT_NS or not stream.is_active:
                 return side
         return None
 

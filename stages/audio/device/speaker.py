@@ -81,6 +81,10 @@ class Speaker:
         """Frames of a voice that have sounded by now."""
         return self._playhead.heard(now) if self._stream else self._lost_at
 
+    def silence(self, start: int, end: int) -> int:
+        """How long nothing was there to play just before frames above `start`, up to `end`, ns."""
+        return self._playhead.silence(start, end)
+
     def time(self, frame: int) -> int:
         """When a frame sounds, monotonic ns."""
         return self._playhead.time(frame)

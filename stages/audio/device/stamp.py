@@ -1,10 +1,9 @@
 """What one call of the device's callback moved, and when that was sound."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """One call; see `_port.c`.
 
     Attributes:

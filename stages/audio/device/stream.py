@@ -17,7 +17,7 @@ from stages.audio.device.stamp import Stamp
 if TYPE_CHECKING:
     from stages.audio.device._port import Port
 
-CALLS_PER_S = 100  # more cost more, and bring nothing: a block of the lane takes 32 ms
+CALL_MS = 16  # two calls bring a block of the lane; shorter ones cost more and bring nothing
 CAPACITY_S = 4  # of sound that may wait on either side
 INTEGER_HOSTS = ("ALSA", "OSS", "MME", "Windows DirectSound", "Windows WDM-KS")
 ENCODINGS = {"int16": Encoding.S16, "float32": Encoding.F32}
@@ -137,7 +137,7 @@ class Stream:
         return sounddevice._StreamBase(
             kind,
             samplerate=rate,
-            blocksize=rate // CALLS_PER_S,
+            blocksize=-(-rate * CALL_MS // 1000),
             device=each(lambda way: way.device.number),
             channels=each(lambda way: way.format.channels),
             dtype=each(lambda way: way.sample_format),

@@ -33,6 +33,16 @@ def test_one_stamp_that_is_far_off_does_not_count() -> None:
     assert clock.jumps == 0
 
 
+def test_calls_in_bursts_are_no_jumps() -> None:
+    clock = StreamClock(RATE)
+    for burst in range(100):
+        for call in range(5):
+            clock.stamp((5 * burst + call) * 480, burst * 50 * MS + call * MS // 10)
+    assert clock.jumps == 0
+    middle = [clock.time(frame) - frame * 1e9 / RATE for frame in range(200_000, 240_000, 480)]
+    assert max(middle) - min(middle) < 8 * MS
+
+
 def test_sound_that_was_lost_moves_the_clock() -> None:
     clock = StreamClock(RATE)
     for frame in range(0, 48_000, 480):
@@ -56,6 +66,8 @@ def test_a_voice_is_counted_apart_from_the_silence_around_it() -> None:
     assert head.time(1199) == pytest.approx(35 * MS, abs=MS // 10)
     assert head.time(1200) == 50 * MS  # behind a gap of 15 ms
     assert head.time(1680) == 60 * MS  # not yet with the device
+    assert head.silence(0, 1200) == head.silence(1199, 1200) == 15 * MS
+    assert head.silence(1200, 9999) == head.silence(0, 1199) == 0
     assert [head.heard(ms * MS) for ms in (5, 15, 34, 45, 55, 99)] == [
         0,
         240,
@@ -84,6 +96,8 @@ def test_the_next_block_is_awaited_at_the_pace_of_the_device() -> None:
     assert even.expected(480) == last + 11 * MS
     assert even.expected(1440) == last + 31 * MS
     assert bursts.expected(100) == 154 * MS + 47 * MS
+    bursts.stamp(stamp(2000 * MS, 0, 0))
+    assert bursts.expected(100) == 2061 * MS
 
 
 def test_drift_is_corrected_only_where_it_is_quiet() -> None:

@@ -160,6 +160,20 @@ def test_clocks_that_part_are_set_again_in_silence() -> None:
     assert pairing.corrections == 1
 
 
+def test_a_room_must_be_found_again_when_sound_was_lost() -> None:
+    mine = Recorded()
+    room = Room(echo_db=0.0, delay_s=0.05)
+    with open_desk(room, processor=lambda config: mine, echo="cancel") as desk:
+        desk.run(500)
+        say(desk, 1, noise(3.5))
+        desk.run(500)
+        desk.card.port.call(bytes(640), 160, desk.now, 4)  # too late for the loudspeaker
+        count = len(desk.heard)
+        say(desk, 2, noise(1.0))
+        heard = np.concatenate(desk.heard[count:]).astype(float)
+        assert np.abs(heard).max() < 150
+
+
 def test_the_loss_counts_only_what_was_played() -> None:
     loss = EchoLoss()
     loud, soft, zero = np.full(FRAME, 1000, "i2"), np.full(FRAME, 100, "i2"), np.zeros(FRAME, "i2")

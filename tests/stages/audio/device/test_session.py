@@ -237,6 +237,20 @@ def test_a_device_that_goes_is_told_and_its_return_goes_on() -> None:
         assert np.array_equal(np.unique(played), np.unique(answer))
 
 
+def test_a_device_that_does_not_start_is_tried_again() -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        desk.card.refuses = 2
+        desk.card.is_active = False
+        desk.run(2500)
+        assert not desk.control.device.is_open
+        desk.run(2000)
+        assert desk.control.device.is_open
+        blocks = len(desk.firsts)
+        desk.run(500)
+        assert len(desk.firsts) >= blocks + 15
+
+
 @pytest.mark.parametrize("ppm", [-400.0, 400.0])
 def test_drift_is_taken_back_in_silence(ppm: float) -> None:
     with open_desk(ppm=ppm) as desk:
