@@ -53,6 +53,11 @@ class Device:
         """How many it has at most on a side."""
         return self.inputs if side is Side.INPUT else self.outputs
 
+    @property
+    def is_mixer(self) -> bool:
+        """Whether it is one in software, of a sound server."""
+        return max(self.inputs, self.outputs) >= ANY_CHANNELS
+
     def is_default(self, side: Side) -> bool:
         """Whether the system would choose it."""
         return self.is_default_input if side is Side.INPUT else self.is_default_output

@@ -30,12 +30,14 @@ class Way:
 
     Attributes:
         latency_s: that is asked for.
+        forces_one: a mixer in software gets one stream too.
     """
 
     side: Side
     device: Device
     format: Format
     latency_s: float
+    forces_one: bool = False
 
     @property
     def sample_format(self) -> str:
@@ -55,11 +57,17 @@ def way(device: Device, side: Side, options: DeviceOptions) -> Way:
     encoding = ENCODINGS[options.sample_format or native]
     channels = asked or channels_to_open(device, side)
     form = Format(options.rate or device.rate, channels, encoding)
-    return Way(side, device, form, max(safe, options.latency_ms / 1000))
+    latency_s = max(safe, options.latency_ms / 1000)
+    return Way(side, device, form, latency_s, options.one_stream)
 
 
 def can_be_one(one: Way, other: Way) -> bool:
-    """Whether both sides run on one clock: the same device, at one rate."""
+    """Whether both sides run on one clock: the same device, at one rate.
+
+    A sound server has no clock of its own: its two sides are as far apart as what is behind them.
+    """
+    if one.device.is_mixer and not one.forces_one:
+        return False
     same = one.device.number == other.device.number or (
         one.device.host == other.device.host and one.device.name == other.device.name
     )

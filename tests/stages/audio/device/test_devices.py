@@ -89,6 +89,9 @@ def test_one_stream_needs_one_device_and_one_rate() -> None:
         return can_be_one(way(heard, Side.INPUT, options), way(played, Side.OUTPUT, options))
 
     assert both(HEADSET, HEADSET)
+    assert not both(MIXER, MIXER)
+    forced = DeviceOptions(one_stream=True)
+    assert can_be_one(way(MIXER, Side.INPUT, forced), way(MIXER, Side.OUTPUT, forced))
     assert not both(MIC, HEADSET)
     assert not both(HEADSET, JACK_HEADSET)
     twin = Device(7, "Headset", "ALSA", 0, 2, 16_000)  # systems that list the sides apart

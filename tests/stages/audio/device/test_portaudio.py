@@ -126,7 +126,7 @@ def test_a_headset_is_one_stream(server: SoundServer) -> None:
     server.microphone("boom", "mouth")
     server.speaker("cup", "ear")
     server.headset("whole headset", "boom", "cup")
-    config = on_device("whole headset", "whole headset")
+    config = on_device("whole headset", "whole headset", ", one_stream=true")
     with sound_devices(config) as devices:
         assert devices.is_one
 
@@ -140,7 +140,7 @@ def test_a_headset_is_one_stream(server: SoundServer) -> None:
 @contextmanager
 def sound_devices(config: Config) -> Iterator[SoundDevices]:
     """Open, in this program, which then forgets what it found."""
-    devices = SoundDevices(config.audio, DeviceOptions())
+    devices = SoundDevices(config.audio, DeviceOptions(**config.audio.options))
     devices.open()
     yield devices
     devices.close()
