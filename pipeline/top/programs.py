@@ -44,7 +44,8 @@ def programs_of(pid: int) -> dict[str, int]:
 
     One that is the edge itself (`audio.stage = "client"`) is "control" alone.
     """
-    mates = next((pids for pids in holders().values() if pid in pids), [pid])
+    held = [pids for pids in holders().values() if pid in pids]  # a program may hold several
+    mates = max(held, key=lambda pids: sum(map(bool, map(stage_of, pids))), default=[pid])
     named = {stage_of(mate): mate for mate in mates} | {CONTROL: owner(mates)}
     return {name: named[name] for name in (CONTROL, *STAGES) if name in named}
 

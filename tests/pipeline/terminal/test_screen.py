@@ -16,6 +16,7 @@ from pipeline.terminal.meter import bar
 from pipeline.terminal.paint import paint
 from pipeline.terminal.plain import lines
 from pipeline.terminal.screen import Moment, Screen
+from pipeline.terminal.words import clean
 from stages.outcome import Outcome
 
 TALK = Exchange(
@@ -112,7 +113,7 @@ def test_of_what_does_not_fit_the_end_is_seen() -> None:
     assert shown[-2].endswith("voxring speaks")
 
 
-texts = st.text(st.sampled_from("ab 日é👩‍👩‍👧"), max_size=120)
+texts = st.text(st.sampled_from("ab 日é👩‍👩‍👧"), max_size=120).map(clean)  # as all that is shown
 moments = st.builds(
     Moment,
     st.sampled_from(Floor),
@@ -125,6 +126,11 @@ moments = st.builds(
     is_held=st.booleans(),
     has_keys=st.booleans(),
 )
+
+
+def test_a_joiner_that_joins_nothing_is_no_row() -> None:
+    live = (Running(0, "", False, clean("\u200d\u200d日a")),)
+    assert rows(Screen(Moment(live=live, has_keys=False)), 11, 3)[0].endswith("日a")
 
 
 @given(moments, st.integers(1, 130), st.integers(1, 40))
