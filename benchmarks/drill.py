@@ -220,6 +220,8 @@ async def drill(kind: Kind, case: Case, clip: Path, folder: Path, seen: set[int]
         while lane.clips_waiting:
             await asyncio.sleep(0.02)
         await asyncio.sleep(PAUSE_S)  # what goes on without a pause is the turn that was lost
+        while lane.turns_ended < lane.turns_begun:  # or, heard by a stage that was back, another
+            await scene.turn_ended()
         following = await asyncio.gather(*(ask(each, clip, scene) for each in (lane, other)))
         trouble = kind.check(scene)
         if lane.turns_ended != lane.turns_begun:
