@@ -26,6 +26,7 @@ Samples = NDArray[np.int16]
 
 ECHO_DB = -20.0
 DELAY_S = 0.12
+JITTER_S = 0.06  # between two pieces of one answer
 LANES = 2  # conversations at once
 PATIENCE_S = 15.0  # beyond the time of the answers, in all
 SLACK_NS = 300_000_000  # behind a question, in which its turn may begin anew
@@ -56,7 +57,9 @@ class Room:
     def add(self, samples: Samples) -> None:
         """The loudspeaker plays this now, int16 [n] at 16 kHz."""
         echo = samples.astype(np.float32) * np.float32(amplitude(ECHO_DB))
-        start = max(self._behind, self.heard + round(DELAY_S * INPUT_RATE))
+        due = self.heard + round(DELAY_S * INPUT_RATE)
+        is_next = abs(self._behind - due) <= round(JITTER_S * INPUT_RATE)
+        start = self._behind if is_next else due  # lateness of this program does not add up
         self._mix(start, echo.astype(np.int16))
         self._behind = start + len(samples)
         self.echoed += len(samples)
