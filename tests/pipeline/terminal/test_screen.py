@@ -130,7 +130,7 @@ moments = st.builds(
 
 def test_a_joiner_that_joins_nothing_is_no_row() -> None:
     live = (Running(0, "", False, clean("\u200d\u200d日a")),)
-    assert rows(Screen(Moment(live=live, has_keys=False)), 11, 3)[0].endswith("日a")
+    assert rows(Screen(Moment(live=live, has_keys=False)), 20)[0].endswith("日a")
 
 
 @given(moments, st.integers(1, 130), st.integers(1, 40))
