@@ -34,15 +34,21 @@ def arenas_of(pid: int) -> Iterator[Arena]:
 
 
 def arena_of(pid: int) -> Arena:
-    """The first arena that a program holds, mapped for reading; the caller closes it.
+    """The arena that a program shares with most others, mapped for reading; the caller closes it.
 
     Raises:
         NoArena: there is no such program, it has none, or it is not ours to look at.
         LayoutMismatch: it runs another version of ringbuf.
     """
-    for fd in _open_memory_of(pid):
-        return look(fd)
-    raise _no_arena(pid)
+    shared = holders()
+    found = list(_open_memory_of(pid))
+    if not found:
+        raise _no_arena(pid)
+    best = max(found, key=lambda fd: len(shared.get(os.fstat(fd).st_ino, ())))
+    for fd in found:
+        if fd != best:
+            os.close(fd)
+    return look(best)
 
 
 def holders() -> dict[int, list[int]]:
