@@ -18,6 +18,10 @@ from benchmarks import usage
 from pipeline.errors import StageError
 
 READY = re.compile(r"ready at (http[^\s\"]+)")
+SERVE = (  # `voxring serve`, which outlives nobody
+    "from ringbuf import die_with_parent; die_with_parent(); "
+    "from pipeline.__main__ import main; raise SystemExit(main())"
+)
 START_S = 300.0  # models may be fetched
 END_S = 10.0
 LOOK_S = 0.05
@@ -99,7 +103,7 @@ def serving(config: str, settings: Sequence[str]) -> Iterator[Serving]:
         StageError: it did not start.
     """
     overrides = [part for setting in settings for part in ("--set", setting)]
-    command = [sys.executable, "-m", "pipeline", "serve", "--config", config, "--port", "0"]
+    command = [sys.executable, "-c", SERVE, "serve", "--config", config, "--port", "0"]
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("wb") as stream:

@@ -24,6 +24,7 @@ from benchmarks.random_models import random_model
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median, percentile
 from pipeline.errors import StageError
+from ringbuf import die_with_parent
 from stages.llm.transformers_engine import TransformersEngine, make_engine
 
 ROOT = Path(__file__).parents[1]
@@ -184,7 +185,8 @@ def program(period_s: float) -> Iterator[None]:
 
 
 def encode_for_ever(period_s: float) -> None:
-    """What the neighbour's program does."""
+    """What the neighbour's program does, for as long as there is somebody to be a neighbour of."""
+    die_with_parent()
     encode = make_encoder()
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -135,8 +135,8 @@ class ClientLane:
     def voiced(self, answer: int, position: int) -> str | None:
         """What the first `position` ids of an answer spell.
 
-        None while they are not known, which may be later than their sound, and once the turn is
-        over.
+        None while they are not known, which may be later than their sound; of older answers only
+        the newest are kept.
         """
         return self._captions.voiced(answer, position)
 

@@ -20,6 +20,7 @@ from pipeline.output import write_text
 
 T = TypeVar("T")
 LIMIT_S = 1800.0  # of a suite in a test
+STOP_S = 10.0  # for the loop to end; its thread is none that Python waits for
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ class Players:
                 self._do(self._kept.end())
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+            self._thread.join(STOP_S)
             self._loop.close()
             self._work.cleanup()
 
