@@ -71,7 +71,7 @@ class CommandRing(SlotRing):
 
         A process that dies inside `keep` leaves what was before it there too.
         """
-        return self._messages()
+        return self._messages(self._core.filled())
 
     def read(self, *, strict: bool = False) -> list[bytes]:
         """All whole messages, oldest first; they are released.
@@ -85,12 +85,12 @@ class CommandRing(SlotRing):
         if not count:  # almost always: sessions look at every step
             return []
         try:
-            return self._messages()
+            return self._messages(count)
         finally:  # broken ones are not met twice
             self._core.release(count)
 
-    def _messages(self) -> list[bytes]:
-        count = self._core.filled()
+    def _messages(self, count: int) -> list[bytes]:
+        """The messages in the first `count` bytes: what is put meanwhile is not among them."""
         spans = self._spans(self._core.read_slot, count)
         data = b"".join(self._columns["bytes"][s.start : s.stop].tobytes() for s in spans)
         messages, at = [], 0

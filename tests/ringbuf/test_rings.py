@@ -1,6 +1,7 @@
 """What goes into a ring comes out of it, and what does not fit is told."""
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,6 +121,31 @@ def test_messages_come_out_whole_and_in_order(pair: Pair) -> None:
         sent = [bytes([turn]) * (turn % 13), b"", b"end"]
         assert all(ring.put(message) for message in sent)
         assert out.read() == sent
+
+
+def test_a_message_that_is_put_while_others_are_read_comes_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was given by that reading, and again by the next one."""
+    ring, out = pair.writer.command("bytes"), pair.reader.command("bytes")
+
+    class Meanwhile:
+        """The reader's core, beside which the writer writes right behind each look."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(core, name)
+
+        def filled(self) -> int:
+            count = core.filled()
+            assert ring.put(b"late")
+            return count
+
+    core = out._core
+    ring.put(b"early")
+    monkeypatch.setattr(out, "_core", Meanwhile())
+    assert out.read() == [b"early"]
+    monkeypatch.setattr(out, "_core", core)
+    assert out.read() == [b"late"]
 
 
 def test_a_message_that_can_never_fit_is_an_error(pair: Pair) -> None:
