@@ -37,7 +37,7 @@ from pipeline.lab.tell import comparison_text, failures
 QUESTION = Path(__file__).parents[1] / "demos"
 RUNS, QUICK_RUNS = 20, 2
 REPEATS = 16
-SETTINGS = ("llm.max_new_tokens=16",)  # of an answer only the beginning matters here
+SETTINGS = ("llm.max_new_tokens=6",)  # of an answer only the beginning matters here
 QUICK_SETTINGS = ("llm.options={replies = ['Yes, water.'], ids_per_s = 200}",)
 STOPPED_S, RUNNING_S = 0.06, 0.02
 WAITS = {"turn": "turn.early_release_ms=700", "quick-turn": "turn.release_ms=700"}
