@@ -1,9 +1,10 @@
 """Whether a pipeline that runs for long stays as it was: memory, descriptors, latency.
 
-A thousand conversations, one question each, then half an hour of speech without a pause in one
-conversation, whose turns are ended by their limit. What each of the five programs and the client
-hold is noted every few seconds. A line through each quantity, without the first tenth, tells what
-it grew by, with a confidence interval of 95 %; growth that is sure is the interval's lower end.
+A thousand conversations, one question each, and beside them half an hour of speech without a pause
+in one conversation, whose turns are ended by their limit. What each of the five programs and the
+client hold is noted every few seconds. A line through each quantity, without the first tenth,
+tells what it grew by, with a confidence interval of 95 %; growth that is sure is the lower end of
+that interval.
 """
 
 import argparse
@@ -12,8 +13,10 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,51 +55,58 @@ from stages.tts.piper_voice import PiperVoice
 QUESTION = Path(__file__).parents[1] / "demos" / "question.wav"
 CONVERSATIONS, QUICK_CONVERSATIONS = 1000, 24
 MINUTES, QUICK_MINUTES = 30.0, 0.75
-LANES = 2
-SETTINGS = ("llm.max_new_tokens=8", "turn.max_turn_s=15")
+LANES = 3  # of conversations; one more has the speech
+SETTINGS = (f"pipeline.lanes={LANES + 1}", "llm.max_new_tokens=8", "turn.max_turn_s=15")
 EVERY_S, QUICK_EVERY_S = 5.0, 1.0
 LOOP_S = 20.0  # of speech in one clip, about
 PAUSE_S = 0.16
 AHEAD = 2  # clips that wait behind the one that plays
 
 
+Samples = list[tuple[float, float]]
+
+
+class Part(StrEnum):
+    """What goes on at once."""
+
+    TALK = "talk"
+    SPEECH = "speech"
+
+
 @dataclass
 class Noted:
-    """What was seen on the way: (how far, value), in order.
+    """What was seen on the way: (minutes since the start, value), in order.
 
     Attributes:
         memory_mib: of all programs: what is theirs alone, and their share of the arena.
         descriptors: open in all programs.
-        latency_ms: of each turn that has one.
-        turns: by how they ended.
+        latency_ms: of each turn that has one, by `Part`.
+        turns: by how they ended, by `Part`.
     """
 
-    memory_mib: list[tuple[float, float]] = field(default_factory=list)
-    descriptors: list[tuple[float, float]] = field(default_factory=list)
-    latency_ms: list[tuple[float, float]] = field(default_factory=list)
-    turns: dict[Outcome, int] = field(default_factory=dict)
-    conversations: int = 0
-    began: float | None = None  # monotonic s, of speech that goes on
+    memory_mib: Samples = field(default_factory=list)
+    descriptors: Samples = field(default_factory=list)
+    latency_ms: dict[Part, Samples] = field(default_factory=lambda: defaultdict(list))
+    turns: dict[Part, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
+    began: float = field(default_factory=time.monotonic)
 
     @property
-    def far(self) -> float:
-        """Conversations, or minutes of speech, so far."""
-        if self.began is None:
-            return self.conversations
+    def minutes(self) -> float:
+        """Since the start."""
         return (time.monotonic() - self.began) / 60
 
-    def end(self, outcome: Outcome, latency_ms: float | None) -> None:
+    def end(self, part: Part, outcome: Outcome, latency_ms: float | None) -> None:
         """A turn has ended."""
-        self.turns[outcome] = self.turns.get(outcome, 0) + 1
+        self.turns[part][outcome] += 1
         if latency_ms is not None:
-            self.latency_ms.append((self.far, latency_ms))
+            self.latency_ms[part].append((self.minutes, latency_ms))
 
     def look(self, pids: Mapping[str, int]) -> None:
         """Note what programs hold."""
         memory = sum(usage.memory_mib(pid, usage.OWN) for pid in pids.values())
         descriptors = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids.values())
-        self.memory_mib.append((self.far, memory))
-        self.descriptors.append((self.far, descriptors))
+        self.memory_mib.append((self.minutes, memory))
+        self.descriptors.append((self.minutes, descriptors))
 
     async def watch(self, pids: Mapping[str, int], every_s: float) -> None:
         """Note it again and again."""
@@ -106,7 +116,6 @@ class Noted:
 
 
 Sound = NDArray[np.int16]
-Work = Callable[[Noted], Awaitable[None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,12 +150,8 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
         async with Pipeline(config, progress.program) as pipeline:
             speech = write_speech(config, question, Path(folder) / "speech.wav")
             started = dict(pipeline.stages)
-            talked = await watched(
-                pipeline, lambda noted: talk(pipeline, question, conversations, noted, progress),
-                every_s,
-            )  # fmt: skip
-            spoken = await watched(
-                pipeline, lambda noted: speak(pipeline, speech, minutes, noted, progress), every_s
+            noted = await soak(
+                pipeline, question, conversations, speech, minutes, every_s, progress
             )
             restarts = sum(started[name] != pid for name, pid in pipeline.stages.items())
             recoveries = count_recoveries(pipeline)
@@ -155,15 +160,14 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
         before=before,
         n=conversations,
         metrics={
-            **figures("talk", talked),
-            **figures("speech", spoken),
-            "unanswered": conversations - talked.turns.get(Outcome.ANSWERED, 0),
+            **figures(noted),
+            "unanswered": conversations - noted.turns[Part.TALK][Outcome.ANSWERED],
             "failed": sum(
-                noted.turns.get(outcome, 0)
-                for noted in (talked, spoken)
+                turns[outcome]
+                for turns in noted.turns.values()
                 for outcome in (Outcome.FAILED, Outcome.TIMED_OUT)
             ),
-            "speech_turns": sum(spoken.turns.values()),
+            "speech_turns": noted.turns[Part.SPEECH].total(),
             "restarts": restarts,
             "recoveries": recoveries,
         },
@@ -211,13 +215,23 @@ def voiced(question: Question) -> Sound:
     return samples[first : max(end, first + 1)]
 
 
-async def watched(pipeline: Pipeline, work: Work, every_s: float) -> Noted:
-    """Do something with a pipeline and note what it holds meanwhile."""
+async def soak(
+    pipeline: Pipeline,
+    question: Question,
+    conversations: int,
+    speech: Path,
+    minutes: float,
+    every_s: float,
+    progress: Progress,
+) -> Noted:
+    """Conversations and speech at once; what the programs hold is noted until both are over."""
     noted = Noted()
     pids = {CONTROL: os.getpid(), **pipeline.stages}
     watch = asyncio.create_task(noted.watch(pids, every_s))
     try:
-        await work(noted)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(talk(pipeline, question, conversations, noted, progress))
+            group.create_task(speak(pipeline, speech, minutes, noted, progress))
     finally:
         watch.cancel()
         (trouble,) = await asyncio.gather(watch, return_exceptions=True)
@@ -234,9 +248,9 @@ async def talk(
 
     def tell(answer: Answer) -> None:
         turn = answer.turn
-        noted.conversations += 1
-        noted.end(answer.outcome, turn.timeline.first_audio_ms if turn else None)
-        progress(f"conversation {noted.conversations} of {conversations}")
+        noted.end(Part.TALK, answer.outcome, turn.timeline.first_audio_ms if turn else None)
+        done = noted.turns[Part.TALK].total()
+        progress(f"conversation {done} of {conversations}, {noted.minutes:.0f} minutes")
 
     shares = [conversations // LANES + (n < conversations % LANES) for n in range(LANES)]
     await asyncio.gather(
@@ -248,17 +262,15 @@ async def speak(
     pipeline: Pipeline, clip: Path, minutes: float, noted: Noted, progress: Progress
 ) -> None:
     """One conversation in which the user does not stop; its turns are ended by their limit."""
-    noted.began = time.monotonic()
     end = asyncio.get_running_loop().time() + minutes * 60
     async with await pipeline.open() as lane:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(end):
-                await hear(lane, clip, noted, progress, minutes)
+                await hear(lane, clip, noted)
+    progress(f"speech ended after {minutes:g} minutes")
 
 
-async def hear(
-    lane: ClientLane, clip: Path, noted: Noted, progress: Progress, minutes: float
-) -> None:
+async def hear(lane: ClientLane, clip: Path, noted: Noted) -> None:
     """Keep clips waiting, and follow what happens, for ever."""
     while True:
         while lane.clips_waiting <= AHEAD:
@@ -268,26 +280,25 @@ async def hear(
             at = event.timeline.at
             decoded = at.get(Event.FINAL, 0) - at.get(Event.SOFT_END, 0)
             is_whole = Event.FINAL in at and Event.SOFT_END in at
-            noted.end(event.timeline.outcome, decoded / 1e6 if is_whole else None)
-        progress(f"speech for {noted.far:.0f} of {minutes:g} minutes")
+            noted.end(Part.SPEECH, event.timeline.outcome, decoded / 1e6 if is_whole else None)
 
 
-def figures(part: str, noted: Noted) -> dict[str, Figure]:
-    """What each quantity grew by in one part."""
+def figures(noted: Noted) -> dict[str, Figure]:
+    """What each quantity grew by."""
+    latency = {f"{part}_latency_ms": noted.latency_ms[part] for part in Part}
     values: dict[str, Figure] = {
-        f"{part}_latency_p50_ms": median(value for _, value in noted.latency_ms),
-        f"{part}_memory_p50_mib": median(value for _, value in noted.memory_mib),
+        f"{name.removesuffix('_ms')}_p50_ms": median(value for _, value in samples)
+        for name, samples in latency.items()
     }
-    for name, samples in (
-        ("memory_mib", noted.memory_mib),
-        ("descriptors", noted.descriptors),
-        ("latency_ms", noted.latency_ms),
-    ):
-        found, key = trend(samples), f"{part}_{name}"
-        values[key] = found.growth if found else None
-        values[f"{key}.low"] = found.low if found else None
-        values[f"{key}.high"] = found.high if found else None
-        values[f"{part}_sure_{name}"] = found.sure if found else None
+    values["memory_p50_mib"] = median(value for _, value in noted.memory_mib)
+    values["minutes"] = noted.minutes
+    growing = {"memory_mib": noted.memory_mib, "descriptors": noted.descriptors, **latency}
+    for name, samples in growing.items():
+        found = trend(samples)
+        values[name] = found.growth if found else None
+        values[f"{name}.low"] = found.low if found else None
+        values[f"{name}.high"] = found.high if found else None
+        values[f"sure_{name}"] = found.sure if found else None
     return values
 
 

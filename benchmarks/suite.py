@@ -91,7 +91,7 @@ LONGER = {
     "gate": 30,
     "llm_narrow": 20,
     "overhead": 22,
-    "soak": 75,
+    "soak": 40,
     "turns": 15,
 }
 SHORTER = {"end_of_turn": 4, "first_audio": 2, "idle": 3, "ring": 4}

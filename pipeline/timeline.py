@@ -16,6 +16,7 @@ MILESTONES = {
     "transcript": Event.FINAL,
     "prefill": Event.PREFILL,
     "first_id": Event.FIRST_ID,
+    "first_words": Event.FIRST_WORDS,
     "first_sound": Event.FIRST_SOUND,
     "last_id": Event.LAST_ID,
     "release": Event.RELEASE,

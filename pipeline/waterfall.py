@@ -12,6 +12,7 @@ EXPLAINED = {
     "transcript": "its words, as token ids",
     "prefill": "words in the LLM's cache",
     "first_id": "first id of the answer",
+    "first_words": "words for the first sound",
     "first_sound": "first sound is ready",
     "last_id": "last id of the answer",
     "release": "turn over: may be heard",

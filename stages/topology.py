@@ -58,7 +58,7 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
             *(WordSpec(f"ack_{name}", name, (CONTROL,)) for name in STAGES),
             WordSpec("attended", CONTROL, (TURN,)),
             WordSpec("faults", CONTROL, (TURN,)),
-            WordSpec("turn", TURN, (ASR,)),
+            WordSpec("turn", TURN, (AUDIO, ASR)),
             WordSpec("ended", TURN, (LLM,)),
             WordSpec("answer", TURN, (AUDIO, LLM, TTS)),
             WordSpec("released", TURN, (AUDIO, CONTROL)),

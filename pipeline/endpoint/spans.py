@@ -22,7 +22,7 @@ PARTS: dict[str, tuple[tuple[Event, ...], tuple[Event, ...]]] = {
     "listen": ((Event.SPEECH_START,), (Event.RELEASE, Event.SOFT_END, Event.SILENCE)),
     "asr": ((Event.DECODE_START,), (Event.FINAL,)),
     "llm": ((Event.FINAL,), (Event.LAST_ID, Event.FIRST_ID, Event.PREFILL)),
-    "tts": ((Event.FIRST_ID,), (Event.LAST_SOUND, Event.FIRST_SOUND)),
+    "tts": ((Event.FIRST_WORDS, Event.FIRST_ID), (Event.LAST_SOUND, Event.FIRST_SOUND)),
     "play": ((Event.PLAY_START,), (Event.PLAY_END, Event.FIRST_AUDIO)),
 }
 

@@ -77,7 +77,7 @@ def _row(turn: Turn) -> dict[str, Any]:
         "end_of_utterance_delay_ms": None if turn.cut_off else phases.get("release"),
         "transcription_delay_ms": phases.get("transcript") if counts else None,
         "llm_time_to_first_token_ms": _between(phases, "transcript", "first_id"),
-        "tts_time_to_first_byte_ms": _between(phases, "first_id", "first_sound"),
+        "tts_time_to_first_byte_ms": _between(phases, "first_words", "first_sound"),
         "time_per_output_token_ms": _pace(phases, ids),
         "output_tokens": ids,
         "input_tokens": turn.ids_heard,

@@ -11,6 +11,7 @@ STAGES = {
     "transcript": "asr",
     "prefill": "llm",
     "first_id": "llm",
+    "first_words": "llm",
     "first_sound": "tts",
     "release": "turn",
     "first_audio": "audio",
@@ -24,13 +25,14 @@ NAMES = {
     "transcript": "recognising the words",
     "prefill": "reading the words into the language model",
     "first_id": "generating the first id",
+    "first_words": "writing the words of the first sound",
     "first_sound": "synthesising the first sound",
     "release": "deciding that the turn is over",
     "first_audio": "starting to play",
 }
 
 PAUSE = {"silence", "soft_end", "decode_start"}  # in the order in which they came
-WORK = ("transcript", "prefill", "first_id", "first_sound")  # one after the other
+WORK = ("transcript", "prefill", "first_id", "first_words", "first_sound")  # one after the other
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Answer:
         status: how the reply ended; None: more ids may come.
         is_over: `voice_end` was set; whatever still comes is ignored.
         wanted_at: monotonic ns since when it could go on, but for the voice; None: it cannot.
+        first_words: monotonic ns at which the words of the first sound were known; None: not yet.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Answer:
     status: Status | None = None
     is_over: bool = False
     wanted_at: int | None = None
+    first_words: int | None = None
 
 
 class Speaker(Session):
@@ -83,6 +85,8 @@ class Speaker(Session):
             answer.wanted_at = self._now()
         if sound := answer.utterance.more():
             self._pending = sound
+            if answer.first_words is None:
+                answer.first_words = answer.wanted_at
             self._follow(self.lane.answer)  # that took a while: it may be stale by now
             self._tell_late()
             self._put_pending()
@@ -175,6 +179,7 @@ class Speaker(Session):
         ):
             return False
         if not answer.samples and len(block):
+            self._emit(Event.FIRST_WORDS, 0, answer.first_words)
             self._emit(Event.FIRST_SOUND, 0)
         self._put = end
         answer.samples += len(block)
@@ -194,9 +199,9 @@ class Speaker(Session):
             self._emit(Event.LAST_SOUND, answer.blocks)
         self.lane.voice_end = End(answer.number, answer.blocks, status)
 
-    def _emit(self, event: Event, value: int) -> None:
-        answer = self._answer
-        self.lane.emit(event, turn=answer.turn, answer=answer.number, value=value, at=self._now())
+    def _emit(self, event: Event, value: int, at: int | None = None) -> None:
+        answer, at = self._answer, self._now() if at is None else at
+        self.lane.emit(event, turn=answer.turn, answer=answer.number, value=value, at=at)
 
 
 _STATUS = {Kind.END: Status.OK, Kind.EMPTY: Status.EMPTY, Kind.FAILED: Status.FAILED}

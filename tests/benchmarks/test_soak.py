@@ -21,27 +21,21 @@ def test_conversations_and_speech_leave_nothing_behind(tmp_path: Path) -> None:
     loop = tone(tmp_path / "loop.wav", 1.0)
     progress = Progress("test")
 
-    async def work(pipeline: Pipeline) -> tuple[soak.Noted, soak.Noted]:
-        talked = await soak.watched(
-            pipeline, lambda noted: soak.talk(pipeline, question, 8, noted, progress), 0.2
-        )
-        spoken = await soak.watched(
-            pipeline, lambda noted: soak.speak(pipeline, loop, 0.06, noted, progress), 0.2
-        )
-        return talked, spoken
+    async def work(pipeline: Pipeline) -> soak.Noted:
+        return await soak.soak(pipeline, question, 9, loop, 0.06, 0.2, progress)
 
-    talked, spoken = run(work, listening("turn.max_turn_s=0.7"))
-    assert talked.turns == {Outcome.ANSWERED: 8}
-    assert len(talked.latency_ms) == 8
-    assert spoken.turns, "their limit ends the turns of speech without a pause"
-    assert not {Outcome.FAILED, Outcome.TIMED_OUT} & set(spoken.turns)
-    for noted in (talked, spoken):
-        assert len(noted.memory_mib) > 5
-        counts = [count for _, count in noted.descriptors]
-        assert counts[-1] <= counts[len(counts) // 2]
-    values = soak.figures("talk", talked) | soak.figures("speech", spoken)
+    noted = run(work, listening("turn.max_turn_s=0.7", f"pipeline.lanes={soak.LANES + 1}"))
+    assert noted.turns[soak.Part.TALK] == {Outcome.ANSWERED: 9}
+    assert len(noted.latency_ms[soak.Part.TALK]) == 9
+    spoken = noted.turns[soak.Part.SPEECH]
+    assert spoken, "their limit ends the turns of speech without a pause"
+    assert not {Outcome.FAILED, Outcome.TIMED_OUT} & set(spoken)
+    assert len(noted.memory_mib) > 5
+    counts = [count for _, count in noted.descriptors]
+    assert counts[-1] <= counts[len(counts) // 2]
+    values = soak.figures(noted)
     assert set(values) <= {name for name in values if metrics.SOAK.find(name)}
-    assert values["talk_sure_descriptors"] == 0
+    assert values["sure_descriptors"] == 0
 
 
 def test_the_speech_goes_on_with_pauses_of_breath(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ AT = {
     Event.FINAL: 222,
     Event.PREFILL: 1240,
     Event.FIRST_ID: 1260,
+    Event.FIRST_WORDS: 1800,
     Event.FIRST_SOUND: 2345,
     Event.RELEASE: 600,
     Event.FIRST_AUDIO: 2360.26,

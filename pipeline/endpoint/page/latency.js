@@ -3,7 +3,7 @@
 const PHASES = [
   { key: "silence", name: "pause noticed", ends: ["silence"] },
   { key: "words", name: "words recognised", ends: ["soft_end", "decode_start", "transcript"] },
-  { key: "answer", name: "answer begun", ends: ["prefill", "first_id"] },
+  { key: "answer", name: "answer begun", ends: ["prefill", "first_id", "first_words"] },
   { key: "voice", name: "voice ready", ends: ["first_sound"] },
   { key: "release", name: "sure that you are done", ends: ["release"] },
   { key: "sent", name: "sent", ends: ["first_audio"] },

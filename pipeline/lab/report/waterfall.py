@@ -13,7 +13,8 @@ SPANS = (
     ("recognises the words", "asr", ("decode_start",), "transcript"),
     ("reads the words", "llm", ("transcript",), "prefill"),
     ("first id", "llm", ("prefill",), "first_id"),
-    ("first sound", "tts", ("first_id",), "first_sound"),
+    ("first words", "llm", ("first_id",), "first_words"),
+    ("first sound", "tts", ("first_id", "first_words"), "first_sound"),
     ("decides it is over", "turn", ("soft_end",), "release"),
     ("begins to play", "audio", ("first_sound", "release"), "first_audio"),
 )

@@ -115,10 +115,9 @@ class Hearing:
         """Whether it is of use to know what was played."""
         return self._played is not None
 
-    @property
-    def due(self) -> int:
-        """When the next block should be whole, monotonic ns."""
-        missing = max(0, INPUT_BLOCK - len(self._clean) - self.ear.ahead)
+    def due(self, blocks: int = 1) -> int:
+        """When the next blocks should be whole, monotonic ns."""
+        missing = max(0, blocks * INPUT_BLOCK - len(self._clean) - self.ear.ahead)
         return self._arrivals.expected(-(-missing * self._rate // INPUT_RATE))
 
     def _next(self, count: int) -> Samples:

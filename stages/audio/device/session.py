@@ -27,6 +27,7 @@ from stages.topology import INPUT_BLOCK, INPUT_RATE
 BLOCK_NS = INPUT_BLOCK * SAMPLE_NS
 PLAYING_NS = 20_000_000  # between two steps while a voice is with the device
 SOON_NS = 4_000_000
+RESTING_BLOCKS = 3  # while nobody speaks so many come at once: each time costs more than the sound
 LATE_NS = 10_000_000  # between two looks for a block that should have come
 RETRY_NS = 1_000_000_000  # between two looks for a device that is gone
 TAIL_NS = 250_000_000  # in which a room is silent again
@@ -256,13 +257,19 @@ class DeviceSession(Session):
             round(self._latency_ns / 1e6),
         )
 
+    @property
+    def _is_resting(self) -> bool:
+        """Whether nobody speaks; the word that a turn has begun wakes this stage."""
+        lane = self.lane
+        return lane.turn == lane.ended and not self._playout.is_speaking
+
     def _next_step(self, now: int) -> int:
         """When the next block is whole; sooner while a voice is with the device."""
         if self._hearing is None:
             return min(self._retry_at, now + RETRY_NS)
         if self._playout.is_flushing:
             return now + SOON_NS
-        due = self._hearing.due
+        due = self._hearing.due(RESTING_BLOCKS if self._is_resting else 1)
         if due <= now:  # it is late
             due = now + LATE_NS
         return min(due, now + PLAYING_NS) if self._playout.is_playing else due

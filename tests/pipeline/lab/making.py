@@ -25,6 +25,7 @@ PHASES = {
     "transcript": 170.0,
     "prefill": 210.0,
     "first_id": 211.0,
+    "first_words": 240.0,
     "release": 252.0,
     "first_sound": 295.0,
     "first_audio": 304.0,

@@ -83,7 +83,7 @@ def test_exports_have_the_fields_names_and_a_row_for_each_turn() -> None:
     assert first["time_to_first_token_ms"] == 211.0
     assert first["time_to_first_audio_ms"] == 295.0
     assert first["llm_time_to_first_token_ms"] == 41.0
-    assert first["tts_time_to_first_byte_ms"] == 84.0
+    assert first["tts_time_to_first_byte_ms"] == 55.0
     assert first["time_per_output_token_ms"] == 9.91
     assert (first["output_tokens"], first["discarded_output_tokens"]) == (46, 7)
     assert table[1]["time_per_output_token_ms"] == "", "one id has no pace"

@@ -126,7 +126,7 @@ def test_a_verdict_stands_first_with_its_reasons() -> None:
 def test_a_run_of_any_length_makes_a_page_of_bounded_size() -> None:
     long = talks(300)
     html, _ = read(long)
-    assert len(html) < 1_000_000
+    assert len(html) < 1_100_000
     assert html.count('<details class="talk"') == PICTURES
     assert f"{300 - PICTURES} more are in the figures only" in html
     shown = [scene.index for scene in choose(long)]
@@ -213,8 +213,8 @@ def test_a_close_up_shows_work_that_nobody_waited_for_too() -> None:
     plot = close_up(Turn.model_validate(turn().model_dump()))
     assert plot
     assert [bar.ends for bar in plot.bars] == [
-        "silence", "soft_end", "transcript", "prefill", "first_id", "first_sound", "release",
-        "first_audio",
+        "silence", "soft_end", "transcript", "prefill", "first_id", "first_words", "first_sound",
+        "release", "first_audio",
     ]  # fmt: skip
     release = next(bar for bar in plot.bars if bar.ends == "release")
     assert release.ms == pytest.approx(160), "from the soft end"

@@ -14,6 +14,9 @@ def took(phases: dict[str, float]) -> dict[str, float]:
     return {step.name: step.took_ms for step in critical_path(phases)}
 
 
+SPOKEN = ("first_words", "first_sound", "first_audio")
+
+
 def test_a_release_that_nothing_waited_for_is_no_step() -> None:
     assert took(PHASES) == {
         "silence": 60,
@@ -22,7 +25,8 @@ def test_a_release_that_nothing_waited_for_is_no_step() -> None:
         "transcript": 78,
         "prefill": 40,
         "first_id": 1,
-        "first_sound": 84,
+        "first_words": 29,
+        "first_sound": 55,
         "first_audio": 9,
     }
 
@@ -36,13 +40,15 @@ def test_a_release_behind_the_sound_is_what_was_waited_for() -> None:
 @pytest.mark.parametrize(
     ("name", "behind"),
     [
-        ("transcript", ("transcript", "prefill", "first_id", "first_sound", "first_audio")),
-        ("first_id", ("first_id", "first_sound", "first_audio")),
-        ("first_sound", ("first_sound", "first_audio")),
-        ("first_audio", ("first_audio",)),
+        ("transcript", ("transcript", "prefill", "first_id", *SPOKEN)),
+        ("first_id", ("first_id", *SPOKEN)),
+        ("first_words", SPOKEN),
+        ("first_sound", SPOKEN[1:]),
+        ("first_audio", SPOKEN[2:]),
     ],
 )
 def test_the_step_that_was_slowed_is_the_longest(name: str, behind: tuple[str, ...]) -> None:
+    """Words that the voice waits for are the language model's time, not the voice's."""
     slowed = {n: at + 300 if n in behind else at for n, at in PHASES.items()}
     step = longest(critical_path(slowed))
     assert step
@@ -61,6 +67,7 @@ def test_an_early_silence_takes_no_negative_time() -> None:
 def test_a_cause_that_was_stamped_behind_its_effect_keeps_its_step() -> None:
     late = PHASES | {
         "first_id": 811.2,
+        "first_words": 811.2,
         "first_sound": 811.1,
         "release": 252.0,
         "first_audio": 811.1,

@@ -18,7 +18,7 @@ def shown(what: object) -> str:
 def test_a_turn_is_a_line_with_its_longest_step() -> None:
     late = turn(ms=804.0, silent_ms=90.0)
     assert shown(turn_line(late)).strip() == (
-        "q 1 · answered · 804 ms, longest first_sound 584 · silent after 90 ms"
+        "q 1 · answered · 804 ms, longest first_sound 555 · silent after 90 ms"
     )
     assert "q cold · answered" in shown(turn_line(turn(warm=False)))
 

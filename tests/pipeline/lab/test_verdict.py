@@ -26,7 +26,13 @@ def slowed(name: str, ms: float, count: int = 3) -> list[Turn]:
 
 @pytest.mark.parametrize(
     ("name", "stage"),
-    [("transcript", "asr"), ("prefill", "llm"), ("first_id", "llm"), ("first_sound", "tts")],
+    [
+        ("transcript", "asr"),
+        ("prefill", "llm"),
+        ("first_id", "llm"),
+        ("first_words", "llm"),
+        ("first_sound", "tts"),
+    ],
 )
 def test_a_bound_that_is_missed_names_the_step_that_took_the_time(name: str, stage: str) -> None:
     check = checks(slowed(name, 500), within_ms=400)["within_ms"]

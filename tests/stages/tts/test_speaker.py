@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ringbuf import Kind
+from stages.event import Event
 from stages.lane import Lane
 from stages.messages import End, Status
 from stages.tts.speaker import Speaker
@@ -139,6 +140,28 @@ def test_sound_comes_before_the_reply_is_complete(rig: Rig) -> None:
     rig.run()
     assert [block.first for block in rig.listen()] == [0, 100, 150, 250]
     assert rig.edge.voice_end == End(42, 4, Status.OK)
+
+
+def test_waiting_for_words_and_making_their_sound_are_told_apart(make_lane: MakeLane) -> None:
+    """The first was counted as the voice's time, so that a slow language model was not blamed."""
+    turn, llm, tts = make_lane("turn"), make_lane("llm"), make_lane("tts")
+    clock = [100]
+
+    class Slow(Beeps):
+        def more(self) -> Sound | None:
+            if len(self.todo) < 2:  # it looks one id ahead
+                return None
+            clock[0] += 30
+            return super().more()
+
+    speaker = Speaker(tts, Slow, lambda: clock[0])
+    turn.answer = 1
+    for position in range(3):
+        assert llm.reply.put(7, position=position, turn=7, answer=1)
+        clock[0] += 200
+        speaker.step()
+    told = {Event(record.event): record.at for record in tts._events.take()}
+    assert told == {Event.FIRST_WORDS: 500, Event.FIRST_SOUND: 530}
 
 
 def test_a_full_ring_holds_the_voice_back_and_loses_nothing(rig: Rig) -> None:

@@ -33,6 +33,7 @@ class Desk:
         self.heard: list[NDArray[np.int16]] = []
         self.firsts: list[int] = []
         self.stamps: list[int] = []
+        self.arrived: list[int] = []  # when each block could be read
         self.session = DeviceSession(
             self.lane,
             lambda: self.now,
@@ -64,6 +65,7 @@ class Desk:
                 self.heard.append(np.array(block.samples))
                 self.firsts.append(block.first)
                 self.stamps.append(block.stamp)
+                self.arrived.append(self.now)
 
     def speak(self, answer: int, samples: NDArray[np.int16], rate: int, block: int = 480) -> None:
         """A whole answer, an id a block; it may be heard at once."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.sound_card import RATE, Room
+from stages.audio.device.session import RESTING_BLOCKS
 from stages.event import Event
 from stages.messages import Caption, CaptionKind, Command, CommandAt, Levels, Played
 from stages.topology import INPUT_BLOCK
@@ -41,6 +42,36 @@ def test_the_microphone_arrives_whole_with_its_times() -> None:
     for first, stamp in zip(desk.firsts, desk.stamps, strict=True):
         sound = stamp - (first + INPUT_BLOCK) * 62_500
         assert abs(sound - (desk.stamps[0] - INPUT_BLOCK * 62_500)) < MS
+
+
+def test_while_nobody_speaks_several_blocks_come_at_once() -> None:
+    def wakes_in_a_second(desk: Desk) -> int:
+        desk.run(300)
+        before = len(desk.arrived)
+        desk.run(1000)
+        return len(set(desk.arrived[before:]))
+
+    with open_desk() as desk:
+        assert wakes_in_a_second(desk) == pytest.approx(31 / RESTING_BLOCKS, abs=1)
+        desk.turn.turn = 1
+        desk.session.step()  # the word has woken it
+        assert wakes_in_a_second(desk) == pytest.approx(31, abs=1)
+        desk.turn.ended = 1
+        assert wakes_in_a_second(desk) == pytest.approx(31 / RESTING_BLOCKS, abs=1)
+    assert desk.firsts == list(range(0, len(desk.firsts) * INPUT_BLOCK, INPUT_BLOCK))
+
+
+def test_an_answer_is_heard_through_at_the_pace_of_one_block() -> None:
+    """Somebody who speaks into it is heard as soon as that can be."""
+    with open_desk() as desk:
+        desk.run(300)
+        desk.turn.turn = desk.turn.ended = 1
+        desk.speak(1, tone(2.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(300)
+        before = len(desk.arrived)
+        desk.run(1000)
+        assert len(set(desk.arrived[before:])) == pytest.approx(31, abs=1)
 
 
 @pytest.mark.parametrize("rate", [16_000, 22_050, 24_000])
