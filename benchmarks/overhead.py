@@ -55,9 +55,9 @@ class Part:
     pause_s: tuple[float, float] = TALK_S
 
 
-FULL = (Part(1, 40, 8, SHORT_S), Part(16, 4, 6), Part(64, 3, 4))
+FULL = (Part(1, 18, 8, SHORT_S), Part(16, 2, 4), Part(64, 1, 3))
 QUICK = (Part(1, 3, 8, SHORT_S), Part(16, 1, 2), Part(64, 1, 1))
-FULL_BUSY, QUICK_BUSY = Part(BUSY_LANES, 5, 8), Part(BUSY_LANES, 1, 3)
+FULL_BUSY, QUICK_BUSY = Part(BUSY_LANES, 3, 6), Part(BUSY_LANES, 1, 3)
 WARM_UP = Part(4, 1, 2, SHORT_S)
 
 

@@ -90,7 +90,6 @@ LONGER = {
     "exact": 20,
     "gate": 30,
     "llm_narrow": 20,
-    "overhead": 22,
     "soak": 40,
     "turns": 15,
 }
