@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -145,7 +145,7 @@ async def converse(
     tone = np.tile(RoomTone().take(1 << 16), 1 + round((plan.seconds + 120) * INPUT_RATE) // 65536)
     room = server.say(ROOM, tone, INPUT_RATE)
     try:
-        exchanges = [await ask(server, lane, questions[0], ROOM, SPEAKER)]
+        exchanges = [await say(server, lane, questions[0])]
         progress(f"listening to the room, {plan.look_s:.0f} s")
         first = await look(pids, plan.look_s)
         memory: dict[str, float] = {}
@@ -154,7 +154,7 @@ async def converse(
                 memory = _memory(pids)
             said = questions[len(exchanges) % len(questions)]
             progress(f"question {len(exchanges) + 1}")
-            exchanges.append(await ask(server, lane, said, ROOM, SPEAKER))
+            exchanges.append(await say(server, lane, said))
             await asyncio.sleep(plan.pause_s)
         progress(f"listening to the room, {plan.look_s:.0f} s")
         last = await look(pids, plan.look_s)
@@ -165,6 +165,12 @@ async def converse(
     finally:
         room.terminate()
         room.wait(10)
+
+
+async def say(server: SoundServer, lane: ClientLane, said: Spoken) -> Exchange:
+    """One question; the sound of its answer is not kept, for memory is what is looked at."""
+    exchange = await ask(server, lane, said, ROOM, SPEAKER)
+    return replace(exchange, answer=exchange.answer[:0].copy())
 
 
 async def look(pids: Mapping[str, int], seconds: float) -> dict[str, float]:

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -78,13 +78,13 @@ class Noted:
     """What was seen on the way: (minutes since the start, value), in order.
 
     Attributes:
-        memory_mib: of all programs: what is theirs alone, and their share of the arena.
+        memory_mib: of each program: what is its alone, and its share of the arena.
         descriptors: open in all programs.
         latency_ms: of each turn that has one, by `Part`.
         turns: by how they ended, by `Part`.
     """
 
-    memory_mib: Samples = field(default_factory=list)
+    memory_mib: dict[str, Samples] = field(default_factory=lambda: defaultdict(list))
     descriptors: Samples = field(default_factory=list)
     latency_ms: dict[Part, Samples] = field(default_factory=lambda: defaultdict(list))
     turns: dict[Part, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
@@ -103,9 +103,9 @@ class Noted:
 
     def look(self, pids: Mapping[str, int]) -> None:
         """Note what programs hold."""
-        memory = sum(usage.memory_mib(pid, usage.OWN) for pid in pids.values())
+        for name, pid in pids.items():
+            self.memory_mib[name].append((self.minutes, usage.memory_mib(pid, usage.OWN)))
         descriptors = sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in pids.values())
-        self.memory_mib.append((self.minutes, memory))
         self.descriptors.append((self.minutes, descriptors))
 
     async def watch(self, pids: Mapping[str, int], every_s: float) -> None:
@@ -290,16 +290,25 @@ def figures(noted: Noted) -> dict[str, Figure]:
         f"{name.removesuffix('_ms')}_p50_ms": median(value for _, value in samples)
         for name, samples in latency.items()
     }
-    values["memory_p50_mib"] = median(value for _, value in noted.memory_mib)
+    memory = total(noted.memory_mib.values())
+    values["memory_p50_mib"] = median(value for _, value in memory)
     values["minutes"] = noted.minutes
-    growing = {"memory_mib": noted.memory_mib, "descriptors": noted.descriptors, **latency}
+    growing = {"memory_mib": memory, "descriptors": noted.descriptors, **latency}
     for name, samples in growing.items():
         found = trend(samples)
         values[name] = found.growth if found else None
         values[f"{name}.low"] = found.low if found else None
         values[f"{name}.high"] = found.high if found else None
         values[f"sure_{name}"] = found.sure if found else None
+    for program, samples in noted.memory_mib.items():
+        found = trend(samples)
+        values[f"memory_mib.{program}"] = found.growth if found else None
     return values
+
+
+def total(parts: Iterable[Samples]) -> Samples:
+    """Samples that were taken together, added up."""
+    return [(each[0][0], sum(value for _, value in each)) for each in zip(*parts, strict=True)]
 
 
 def count_recoveries(pipeline: Pipeline) -> int:

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from ringbuf import Mark
 
 WINDOW_MS = 32
+FAINT = 0.8  # of the threshold: where a canceller takes the beginning of a voice for echo
 HYSTERESIS = 0.15  # Silero's own: a voice is over when its probability is this much lower
 
 
@@ -54,18 +55,23 @@ class Endpointer:
         self._turn_windows = 0
         self._paused = False  # PAUSE was said of the silence that goes on
 
-    def window(self, probability: float, *, early: bool = True) -> tuple[Mark, ...]:
+    def window(
+        self, probability: float, *, early: bool = True, is_faint: bool = False
+    ) -> tuple[Mark, ...]:
         """The marks that this window brings, in order; usually none.
 
         Args:
             early: an answer may be prepared before the turn is over.
+            is_faint: a voice that begins is softened: one window of it is enough, if it is
+                `FAINT` of the threshold.
         """
-        voiced = probability >= self._bar
+        begins_faintly = is_faint and self.phase is Phase.QUIET
+        voiced = probability >= self._bar * (FAINT if begins_faintly else 1.0)
         self.silence_windows = 0 if voiced else self.silence_windows + 1
         if voiced:
             self._paused, self.is_complete = False, None
         if self.phase is Phase.QUIET:
-            return self._quiet(voiced)
+            return self._quiet(voiced, 0 if begins_faintly else self.rules.min_speech_ms)
         if self.phase is Phase.SPENT:
             return self._spent()
         self._turn_windows += 1
@@ -117,9 +123,9 @@ class Endpointer:
             return self.rules.threshold - HYSTERESIS
         return self.rules.threshold
 
-    def _quiet(self, voiced: bool) -> tuple[Mark, ...]:
+    def _quiet(self, voiced: bool, enough_ms: int) -> tuple[Mark, ...]:
         self.onset_windows = self.onset_windows + 1 if voiced else 0
-        if not voiced or self.onset_windows * WINDOW_MS < self.rules.min_speech_ms:
+        if not voiced or self.onset_windows * WINDOW_MS < enough_ms:
             return ()
         self.phase = Phase.SPEAKING
         self._turn_windows = self.onset_windows

@@ -64,6 +64,8 @@ class TurnSession(Session):
         now: the clock, monotonic ns.
         judge: of whether an utterance is complete; None: silence alone decides.
         speculation: of all lanes; None: answers are always prepared early.
+        cancels_echo: what the microphone hears of an answer is taken out, and with it some of a
+            voice that begins over it.
     """
 
     def __init__(
@@ -74,6 +76,8 @@ class TurnSession(Session):
         now: Callable[[], int],
         judge: Judge | None = None,
         speculation: Speculation | None = None,
+        *,
+        cancels_echo: bool = False,
     ) -> None:
         super().__init__(lane)
         self.config = config
@@ -83,6 +87,7 @@ class TurnSession(Session):
         self.turns = Turns(lane.turn, lane.answer, lane.released, manners(config))
         self._judge = judge
         self._speculation = speculation
+        self._cancels_echo = cancels_echo
         self._judged_at = -(-config.end_after_ms // WINDOW_MS)
         self._opinion: Future[float] | None = None
         self._probability: float | None = None  # that the words before this pause are complete
@@ -302,7 +307,9 @@ class TurnSession(Session):
         self._follow_opinion()
         is_affordable = self._speculation is None or self._speculation.is_affordable(self.now())
         early = is_affordable and self.turns.manners.answers
-        marks = self.endpointer.window(0.0 if self._is_deaf() else probability, early=early)
+        is_faint = self._cancels_echo and self.turns.is_answering
+        heard = 0.0 if self._is_deaf() else probability
+        marks = self.endpointer.window(heard, early=early, is_faint=is_faint)
         if Mark.START in marks:
             self._start(window, at)
         elif before is Phase.QUIET:

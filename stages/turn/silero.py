@@ -46,8 +46,15 @@ class SileroTurn(Stage):
 
     def open(self, lane: Lane) -> TurnSession:
         """A new conversation."""
-        detector = _SileroDetector(self.model)
-        return TurnSession(lane, detector, self.config, self.host.now, self.judge, self.speculation)
+        return TurnSession(
+            lane,
+            _SileroDetector(self.model),
+            self.config,
+            self.host.now,
+            self.judge,
+            self.speculation,
+            cancels_echo=self.host.config.audio.echo == "cancel",
+        )
 
     def step(
         self, sessions: Sequence[Session], failed: Callable[[Session, Exception], None]

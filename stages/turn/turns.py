@@ -208,10 +208,15 @@ class Turns:
         return (self._over.turn, self._over.answer) if self._over else (self.turn, self.answer)
 
     @property
+    def is_answering(self) -> bool:
+        """The answer may be heard."""
+        return self.state in ANSWERING
+
+    @property
     def is_deaf(self) -> bool:
         """Nobody is heard: the answer is not to be interrupted."""
         barred = self.locked or self.manners.barge_in is BargeIn.OFF
-        return barred and self.state in ANSWERING
+        return barred and self.is_answering
 
     def start(self, onset: int, now: int) -> None:
         """A voice began, at `onset`."""

@@ -30,7 +30,7 @@ def test_conversations_and_speech_leave_nothing_behind(tmp_path: Path) -> None:
     spoken = noted.turns[soak.Part.SPEECH]
     assert spoken, "their limit ends the turns of speech without a pause"
     assert not {Outcome.FAILED, Outcome.TIMED_OUT} & set(spoken)
-    assert len(noted.memory_mib) > 5
+    assert len(noted.memory_mib["asr"]) > 5
     counts = [count for _, count in noted.descriptors]
     assert counts[-1] <= counts[len(counts) // 2]
     values = soak.figures(noted)

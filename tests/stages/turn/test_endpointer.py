@@ -40,6 +40,24 @@ def test_a_click_is_no_utterance() -> None:
     assert marks([0.0, 0.9, 0.0, 0.9, 0.0] * 10) == []
 
 
+@pytest.mark.parametrize(
+    ("probabilities", "start"), [([0.0, 0.41, 0.0], 1), ([0.39] * 20, None), ([0.9], 0)]
+)
+def test_a_voice_that_is_softened_is_believed_at_once(
+    probabilities: list[float], start: int | None
+) -> None:
+    endpointer = Endpointer(RULES)
+    found = [endpointer.window(each, is_faint=True) for each in probabilities]
+    started = [index for index, marks in enumerate(found) if Mark.START in marks]
+    assert started == ([] if start is None else [start])
+
+
+def test_only_its_beginning_is_softened() -> None:
+    endpointer = Endpointer(RULES)
+    endpointer.window(0.41, is_faint=True)
+    assert endpointer.window(0.34, is_faint=True) == (Mark.PAUSE,)
+
+
 def test_a_short_pause_goes_on_and_a_longer_one_resumes() -> None:
     assert marks([0.9] * 4 + [0.0] * 2 + [0.9] * 4 + [0.0] * 4 + [0.9] * 3 + [0.0] * 12) == [
         (1, Mark.START),

@@ -109,12 +109,16 @@ def ends_of(speech: list[tuple[int, NDArray[np.int16]]]) -> int:
 
 @pytest.fixture
 def bench(make_lane: MakeLane) -> Bench:
+    return make_bench(make_lane)
+
+
+def make_bench(make_lane: MakeLane, *, cancels_echo: bool = False) -> Bench:
     lane = make_lane("turn")
     config = TurnConfig(soft_end_ms=96, release_ms=320, answer_timeout_s=2)
     edge, asr, tts, control = (make_lane(name) for name in ("audio", "asr", "tts", "control"))
     made = Bench(edge, asr, tts, lane, control, None)  # type: ignore[arg-type]
     detector = ScriptedDetector(ScriptedTurnOptions())
-    made.session = TurnSession(lane, detector, config, lambda: made.now)
+    made.session = TurnSession(lane, detector, config, lambda: made.now, cancels_echo=cancels_echo)
     return made
 
 
@@ -425,6 +429,25 @@ def test_a_voice_over_an_answer_holds_it_and_is_sent_as_a_turn_that_may_be(bench
     bench.session.step()
     assert not bench.edge.hold
     assert (bench.edge.turn, bench.edge.answer) == (2, 2)
+
+
+@pytest.mark.parametrize(("cancels_echo", "windows"), [(False, 2), (True, 1)])
+def test_a_voice_that_a_canceller_softens_holds_an_answer_sooner(
+    make_lane: MakeLane, cancels_echo: bool, windows: int
+) -> None:
+    bench = make_bench(make_lane, cancels_echo=cancels_echo)
+    bench.hear(320, QUIET)
+    bench.feed(512, LOUD)
+    bench.feed(512, QUIET)
+    bench.session.step()
+    assert bench.edge.turn == 0, "and only over an answer"
+    speak_an_answer(bench)
+    heard = 0
+    while not bench.edge.hold:
+        bench.feed(512, LOUD)
+        bench.session.step()
+        heard += 1
+    assert heard == windows
 
 
 def test_a_locked_answer_is_not_interrupted_and_what_is_said_behind_it_is_heard(
