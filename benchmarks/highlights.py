@@ -101,7 +101,7 @@ HIGHLIGHTS = (
     Highlight("from start to ready, models in the cache", "idle", ("ready_s",), "{} s"),
     Highlight("memory of all programs together (PSS)", "idle", ("memory_mib",), "{} MiB"),
     Highlight(
-        "processor while nobody is connected / one lane hears room tone",
+        'processor while nobody is connected / one lane hears room tone (edge "file")',
         "idle",
         ("idle_cpu_percent", "listening_cpu_percent"),
         "{} / {} % of one core",

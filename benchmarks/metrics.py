@@ -581,7 +581,7 @@ DEVICE_LONG = Benchmark(
         Metric("memory_growth_mib", "of the second half of the time, files aside", Bar(4)),
         Metric("xruns", "over- and underflows that the system told of", Bar(0)),
         Metric("lost_samples", "of the microphone that found no room", Bar(0)),
-        Metric("gaps", "inside answers"),
+        Metric("gaps", "inside answers", Bar(0)),
         Metric("corrections", "of drift above 20 ms"),
         Metric("questions", "in all"),
         Metric("unanswered", "of these, with another outcome than answered", Bar(0)),
@@ -601,8 +601,8 @@ DEVICE_ECHO = Benchmark(
         Metric("barge_in_p50_ms", "a voice over an answer to the answer's last sample"),
         Metric("barge_in_max_ms", "the longest", Bar(400)),
         Metric("tries", "questions said over answers"),
-        Metric("tries_too_late", "of these, behind the end of the answer: not counted"),
-        Metric("tries_gone_on", "the answer was held, and went on before it was cut"),
+        Metric("tries_too_late", "of these, after which the answer was not cut", Bar(0)),
+        Metric("tries_gone_on", "the answer was held, and went on before it was cut", Bar(0)),
     ),
 )
 

@@ -5,7 +5,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pipeline import Fault, Pipeline, TurnEnded, UserText, VoxringError, load_config
+from pipeline import DeviceNotice, Fault, Pipeline, TurnEnded, UserText, VoxringError, load_config
 from pipeline.client_lane import ClientLane
 
 
@@ -23,11 +23,12 @@ async def talk(file: Path | None, changes: list[str], clip: Path | None) -> None
                 case UserText(text=text, final=True):
                     print(f"you: {text}")
                 case TurnEnded(timeline=timeline, heard=heard):
-                    latency = timeline.first_audio_ms or 0
-                    print(f"\nheard: {heard} ({timeline.outcome.label}, {latency:.0f} ms)")
+                    latency = timeline.first_audio_ms
+                    after = "" if latency is None else f", {latency:.0f} ms"
+                    print(f"\nheard: {heard} ({timeline.outcome.label}{after})")
                     if clip:
                         break
-                case Fault(message=message):
+                case Fault(message=message) | DeviceNotice(message=message):
                     print(f"note: {message}")
         voice.cancel()
 

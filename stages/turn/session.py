@@ -307,7 +307,7 @@ class TurnSession(Session):
         self._follow_opinion()
         is_affordable = self._speculation is None or self._speculation.is_affordable(self.now())
         early = is_affordable and self.turns.manners.answers
-        is_faint = self._cancels_echo and self.turns.is_answering
+        is_faint = self._cancels_echo and self.turns.is_tentative
         heard = 0.0 if self._is_deaf() else probability
         marks = self.endpointer.window(heard, early=early, is_faint=is_faint)
         if Mark.START in marks:

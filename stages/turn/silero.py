@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.config import usable_cores
+from pipeline.config import AudioConfig, usable_cores
 from stages.lane import Lane
 from stages.stage import Session, Stage
 from stages.topology import INPUT_BLOCK
@@ -53,7 +53,7 @@ class SileroTurn(Stage):
             self.host.now,
             self.judge,
             self.speculation,
-            cancels_echo=self.host.config.audio.echo == "cancel",
+            cancels_echo=cancels_echo(self.host.config.audio),
         )
 
     def step(
@@ -66,6 +66,11 @@ class SileroTurn(Stage):
             windows = [one.window for one in hearing if one.window is not None]
             for one, probability in zip(hearing, self.model.judge(states, windows), strict=True):
                 one.go_on(probability)
+
+
+def cancels_echo(audio: AudioConfig) -> bool:
+    """Whether the edge takes the answer's echo out of the microphone; these two have none."""
+    return audio.echo == "cancel" and audio.stage not in ("file", "client")
 
 
 class _SileroDetector:

@@ -208,19 +208,19 @@ class Turns:
         return (self._over.turn, self._over.answer) if self._over else (self.turn, self.answer)
 
     @property
-    def is_answering(self) -> bool:
-        """The answer may be heard."""
-        return self.state in ANSWERING
+    def is_tentative(self) -> bool:
+        """A voice that begins now only holds the answer."""
+        return self.state in ANSWERING and self.manners.barge_in is BargeIn.WORDS
 
     @property
     def is_deaf(self) -> bool:
         """Nobody is heard: the answer is not to be interrupted."""
         barred = self.locked or self.manners.barge_in is BargeIn.OFF
-        return barred and self.is_answering
+        return barred and self.state in ANSWERING
 
     def start(self, onset: int, now: int) -> None:
         """A voice began, at `onset`."""
-        if self.state in ANSWERING and self.manners.barge_in is BargeIn.WORDS:
+        if self.is_tentative:
             self._over = _Over(self._next_turn, self._fresh(), onset, now)
             self._hold(now)
         else:

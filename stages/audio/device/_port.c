@@ -194,7 +194,12 @@ static int make_fifo(fifo *queue, Py_ssize_t frame, uint64_t capacity)
 {
     queue->frame = (size_t)frame;
     queue->capacity = capacity;
-    queue->slots = calloc(capacity, frame ? (size_t)frame : 1);
+    size_t size = capacity * (frame ? (size_t)frame : 1);
+    queue->slots = calloc(size, 1);
+    /* The system gives a page when it is first touched: here, so that it is not in the callback. */
+    for (size_t at = 0; queue->slots && at < size; at += 4096) {
+        ((volatile char *)queue->slots)[at] = 0;
+    }
     return queue->slots ? 0 : -1;
 }
 

@@ -1,5 +1,7 @@
 """Which devices there are, and which one is meant: pure."""
 
+import contextlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,6 +9,7 @@ from enum import StrEnum
 from pipeline.errors import AudioError
 
 ANY_CHANNELS = 32  # what is said to have so many is a mixer in software, which takes any number
+NUMBER = re.compile(r" \(hw:[^)]*\)$")  # of a card, in ALSA's names
 NO_DEVICE = "this machine has no sound device that can be used"
 NO_DEVICE_REMEDY = (
     "Connect one, and see docs/devices.md; recorded clips need none: voxring replay CLIP"
@@ -103,6 +106,28 @@ def choose(devices: Sequence[Device], wanted: int | str, side: Side) -> Device:
     raise AudioError(
         f"{what} called {wanted!r} ({key})", f"Set {key} to one of: {listed(found or able)}"
     )
+
+
+def choose_again(devices: Sequence[Device], name: str, wanted: int | str, side: Side) -> Device:
+    """The device that was open before, or, where the default was meant, today's.
+
+    ALSA writes the number of a card into its name, "USB Audio (hw:1,0)", and numbers change when a
+    device is plugged in again.
+
+    Args:
+        name: of the one that was open.
+        wanted: as it is configured.
+
+    Raises:
+        AudioError: it is not there, or a name means several; with the list.
+    """
+    if wanted == "":
+        return choose(devices, wanted, side)
+    names = [name, NUMBER.sub("", name), *([] if str(wanted).isdecimal() else [str(wanted)])]
+    for each in names[:-1]:
+        with contextlib.suppress(AudioError):
+            return choose(devices, each, side)
+    return choose(devices, names[-1], side)
 
 
 def _named(devices: Sequence[Device], wanted: str) -> list[Device]:

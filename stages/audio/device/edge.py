@@ -25,13 +25,14 @@ class DeviceAudio(Stage):
         self._session: DeviceSession | None = None
 
     def load(self) -> None:
-        """Find the devices and try them, so that a mistake is told before anything is said."""
+        """Make what all conversations share.
+
+        The devices are opened with a conversation: when this program is started again, the one that
+        goes on may be waiting for a device that is unplugged.
+        """
         self.options = self.host.options(DeviceOptions)
         if self.host.config.pipeline.log_level != "debug":
             hush_libraries()
-        devices = SoundDevices(self.config, self.options)
-        devices.open()
-        devices.close()
         processor(self.config)
 
     def open(self, lane: Lane) -> "DeviceSession":

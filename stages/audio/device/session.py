@@ -99,7 +99,9 @@ class DeviceSession(Session):
         self._follow_stream()
         # Speak first: a voice that is held or stale is to be silent as soon as possible.
         again = self._loudspeaker.step(now)
-        self._voice.follow(now, self._speaker, is_speaking=self._playout.is_speaking)
+        self._voice.follow(
+            now, self._speaker, self._latency_ns, is_speaking=self._playout.is_speaking
+        )
         self._hear()
         self._pass_commands()
         self._recorder.step(now)
@@ -164,11 +166,14 @@ class DeviceSession(Session):
             self._retry_at = self._now() + RETRY_NS
 
     def _try_again(self) -> None:
+        before = self._devices.both
         try:
             self._open(look_again=True)
         except AudioError:
             return
-        self._notify(f"{self._gone} is back", is_open=True)
+        now = self._devices.both
+        told = f"{self._gone} is back" if now == before else f"going on with {now}"
+        self._notify(told, is_open=True)
 
     def _wait_for_devices(self, now: int) -> None:
         self._retry_at = now + RETRY_NS
@@ -279,7 +284,8 @@ class _Voice:
     """When the loudspeaker was heard last.
 
     Attributes:
-        since, until: monotonic ns; of an answer that is heard, `until` moves on.
+        since, until: monotonic ns; of an answer that is heard, `until` moves on; where it ends
+            early, back.
         level: dBFS of what was heard last, until `level_until`.
     """
 
@@ -287,8 +293,9 @@ class _Voice:
         self.since = self.until = 0
         self.level, self.level_until = Levels.SILENT, 0
 
-    def follow(self, now: int, speaker: Speaker, *, is_speaking: bool) -> None:
-        if not is_speaking:
+    def follow(self, now: int, speaker: Speaker, latency_ns: int, *, is_speaking: bool) -> None:
+        if not is_speaking:  # of what was written ahead only what the device has taken still sounds
+            self.until = min(self.until, now + latency_ns)
             return
         if now > self.until + TAIL_NS:
             self.since = now

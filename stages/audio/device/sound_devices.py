@@ -3,7 +3,7 @@
 from pipeline.config import AudioConfig
 from pipeline.errors import AudioError
 from stages.audio.device import portaudio
-from stages.audio.device.devices import Device, Side, choose
+from stages.audio.device.devices import Device, Side, choose, choose_again
 from stages.audio.device.options import DeviceOptions
 from stages.audio.device.probe import find_devices
 from stages.audio.device.stream import Stream, Way, can_be_one, way
@@ -35,7 +35,7 @@ class SoundDevices:
     def __init__(self, config: AudioConfig, options: DeviceOptions) -> None:
         self._config = config
         self._options = options
-        self._names: dict[Side, str] = {}  # of those that were opened first
+        self._names: dict[Side, str] = {}  # of those that were opened last
         self._streams: dict[Side, Stream] = {}
         self._ways: dict[Side, Way] = {}
         self._calls: dict[Side, int] = {}
@@ -72,16 +72,15 @@ class SoundDevices:
         Raises:
             AudioError: one cannot be opened; then none is.
         """
-        config = self._config
-        if self._names:  # a default that is gone may be another one now
-            keep = {
-                side.value: name
-                for side, name in self._names.items()
-                if getattr(config, side.value) != ""
-            }
-            config = config.model_copy(update=keep)
         devices = portaudio.look_again() if look_again else portaudio.devices()
-        found = chosen(config, devices)
+        if self._names:
+            config = {side: getattr(self._config, side.value) for side in Side}
+            found = {
+                side: choose_again(devices, name, config[side], side)
+                for side, name in self._names.items()
+            }
+        else:
+            found = chosen(self._config, devices)
         self._ways = {side: way(found[side], side, self._options) for side in Side}
         self._streams = self._open(self._ways)
         self._names = {side: found[side].name for side in Side}

@@ -120,7 +120,8 @@ class Stream:
         try:
             self._stream.start()
         except self._sounddevice.PortAudioError as error:
-            raise AudioError(_refused(tuple(self._ways.values()), error), "") from None
+            ways = tuple(self._ways.values())
+            raise AudioError(_refused(ways, error), _remedy(ways)) from None
 
     def stamps(self) -> list[Stamp]:
         """What the calls since the last time moved."""

@@ -7,7 +7,7 @@ import pytest
 from pipeline.errors import AudioError
 from stages.audio.convert import Encoding
 from stages.audio.device import portaudio
-from stages.audio.device.devices import Device, Side, channels_to_open, choose
+from stages.audio.device.devices import Device, Side, channels_to_open, choose, choose_again
 from stages.audio.device.options import DeviceOptions
 from stages.audio.device.stream import can_be_one, frames_of, way
 
@@ -16,6 +16,7 @@ BUILT_IN = Device(1, "Built-in Audio", "ALSA", 2, 2, 44_100, is_default_input=Tr
 HEADSET = Device(2, "Headset", "ALSA", 1, 2, 16_000, is_default_output=True)
 MIXER = Device(3, "pulse", "ALSA", 32, 32, 44_100)
 JACK_HEADSET = Device(4, "Headset", "JACK Audio Connection Kit", 1, 2, 48_000)
+AGAIN = Device(5, "USB Audio (hw:3,0)", "ALSA", 1, 0, 48_000)
 ALL = [MIC, BUILT_IN, HEADSET, MIXER, JACK_HEADSET]
 
 
@@ -56,6 +57,25 @@ def test_what_cannot_be_told_is_an_error_with_the_list(
 def test_an_exact_name_is_not_ambiguous() -> None:
     other = Device(5, "Headset 2", "ALSA", 1, 2, 48_000)
     assert choose([HEADSET, other], "Headset", Side.OUTPUT) is HEADSET
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "found"),
+    [
+        ("USB Microphone", "usb", MIC),
+        ("USB Microphone", 7, MIC),
+        ("USB Audio (hw:1,0)", "audio", AGAIN),  # plugged in again, it has another card's number
+        ("Built-in Audio", "", BUILT_IN),
+        ("Something else", "", BUILT_IN),  # today's default
+    ],
+)
+def test_a_device_that_was_open_is_found_again(name: str, wanted: int | str, found: Device) -> None:
+    assert choose_again([*ALL, AGAIN], name, wanted, Side.INPUT) is found
+
+
+def test_a_device_that_was_open_is_not_replaced_by_whatever_has_its_number_now() -> None:
+    with pytest.raises(AudioError, match="no microphone called 'Webcam'"):
+        choose_again(ALL, "Webcam", 0, Side.INPUT)
 
 
 def test_no_device_at_all() -> None:

@@ -316,6 +316,43 @@ def test_half_duplex_hears_nothing_while_it_speaks() -> None:
         assert np.abs(heard[-RATE:]).max() > 5  # heard again
 
 
+def test_half_duplex_hears_whoever_interrupts_soon_after_the_answer_was_cut() -> None:
+    """It stayed deaf for as long as the voice had been written ahead."""
+    with open_desk(echo="half-duplex") as desk:
+        desk.run(500)
+        desk.speak(1, tone(2.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(800)
+        desk.turn.answer = 2
+        desk.session.step()
+        desk.run(DAC_MS + 10)
+        begun = len(desk.heard)
+        desk.card.room.say(tone(1.0))
+        desk.run(900)
+        loud = np.abs(np.concatenate(desk.heard[begun:]).astype(float)) > 1000
+        assert np.flatnonzero(loud)[0] / 16 < 250 + DAC_MS + 70, "two blocks more at most"
+
+
+def test_another_default_is_not_told_as_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_desk() as desk:
+        desk.run(300)
+        opened = desk.card.open
+
+        def open_another(*, look_again: bool = False) -> None:
+            opened(look_again=look_again)
+            desk.card.both = "the microphone 'webcam'"
+
+        monkeypatch.setattr(desk.card, "open", open_another)
+        desk.card.is_active = False
+        desk.run(4000)
+        told = [
+            Caption.unpack(message)
+            for message in desk.control._lane.command("captions_audio").read()
+        ]
+    notices = [caption.payload.decode() for caption in told if caption.kind is CaptionKind.DEVICE]
+    assert notices[-1] == "going on with the microphone 'webcam'"
+
+
 def test_headphones_hear_all_the_time() -> None:
     with open_desk(Room(echo_db=-10.0, delay_s=0.04)) as desk:
         desk.run(500)
