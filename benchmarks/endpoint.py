@@ -4,6 +4,7 @@
             scripted stages with Silero's voice activity, and again with a scripted `turn`
   most      more and more people, until one of the bars is missed
   real      real models, one to four people; others knock meanwhile
+  crowd     real models, more people than the machine can carry
   sessions  2,000 short conversations, a tenth of them torn off by RST in mid-turn
   fuzz      100,000 random messages to both protocols
   kills     kill -9 of each stage, and of the program that serves
@@ -17,6 +18,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import (
+    endpoint_crowd,
     endpoint_fuzz,
     endpoint_kills,
     endpoint_load,
@@ -29,7 +31,7 @@ from benchmarks.endpoint_load import Case, figures, largest
 from benchmarks.result import Figure, Result, load_now, make_result
 
 TERMINATED = 143
-PARTS = ("load", "most", "real", "sessions", "fuzz", "kills")
+PARTS = ("load", "most", "real", "crowd", "sessions", "fuzz", "kills")
 QUICK_PARTS = ("load", "sessions", "fuzz", "kills")
 MOST = 240  # connections that are tried
 
@@ -41,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="append",
         choices=PARTS,
         default=[],
-        help="one part; repeatable (default: all, with --quick all but most and real)",
+        help="one part; repeatable (default: all, with --quick all but most, real and crowd)",
     )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that its servers end, too
     run(metrics.ENDPOINT, parser, arguments, measure)
@@ -68,6 +70,8 @@ def measure(options: argparse.Namespace, progress: Progress) -> Result:
         found |= {**tried, **found, "connections": held}
     if "real" in parts:
         found |= endpoint_real.measure(2 if quick else 4, 2 if quick else 8, progress)
+    if "crowd" in parts:
+        found |= endpoint_crowd.measure(progress)
     if "sessions" in parts:
         found |= endpoint_sessions.measure(200 if quick else 2000, progress)
     if "fuzz" in parts:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from stages.audio.device.sound_devices import SoundDevices
 from stages.messages import Command
 from stages.outcome import Outcome
 from stages.tts.tones import read_tones
-from tests.pipeline.running import run
+from tests.pipeline.running import back, run
 
 REPLY = "It is time to speak."
 RATE = 48_000  # of what is recorded
@@ -148,7 +149,8 @@ def sound_devices(config: Config) -> Iterator[SoundDevices]:
 
 
 @needs_server
-def test_a_microphone_that_is_pulled_out_and_put_back(server: SoundServer) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_microphone_that_is_pulled_out_and_put_back(server: SoundServer, is_killed: bool) -> None:
     kind = {"rate": 48_000, "channels": 1, "sample_format": "int16"}
     server.plug("desk-speaker", **kind)
     server.speaker("desk loudspeaker", "desk-speaker")
@@ -161,10 +163,18 @@ def test_a_microphone_that_is_pulled_out_and_put_back(server: SoundServer) -> No
                 "the microphone 'desk microphone' is gone; waiting for it", is_open=False
             )
             assert not lane.device.is_open
+            if is_killed:  # the one that comes in its place waits for the microphone, too
+                old = pipeline.stages["audio"]
+                os.kill(old, signal.SIGKILL)
+                await back(pipeline, "audio", old)
             usb.start()
             usb.plug("desk", **kind)
-            back = await until(lane, DeviceNotice)
-            assert back == DeviceNotice("the microphone 'desk microphone' is back", is_open=True)
+            async with asyncio.timeout(20):
+                while not lane.device.is_open:
+                    await asyncio.sleep(0.1)
+            if not is_killed:
+                told = DeviceNotice("the microphone 'desk microphone' is back", is_open=True)
+                assert await until(lane, DeviceNotice) == told
             assert (await ask(usb, lane, "desk", "desk-speaker", server))[0] == REPLY.encode()
 
     with sound_server(server.folder / "usb") as usb:
