@@ -11,7 +11,7 @@ from websockets.protocol import State
 
 from pipeline.endpoint.connection import CLOSE_S, Connection
 from pipeline.endpoint.outbox import Audio, Gap, Item, Outbox, SlowReaderError
-from pipeline.endpoint.pace import Pace
+from pipeline.endpoint.pace import Pace, weight
 from pipeline.serve_config import ServeConfig
 
 BURST_S = 4.0  # of messages at the allowed pace that may come at once
@@ -76,14 +76,14 @@ class Peer:
             message = await self._connection.recv()
         finally:
             self._waits_since = None
-        await self._slow_down()
+        await self._slow_down(weight(len(message)))
         while self._connection.state is not State.OPEN:
             await self._connection.recv()  # what nobody reads would hide the end from us
         return message
 
-    async def _slow_down(self) -> None:
+    async def _slow_down(self, count: float) -> None:
         """Read no faster than is allowed; who does not take the hint is closed."""
-        if not (wait := self._pace.delay(self._loop.time())):
+        if not (wait := self._pace.delay(self._loop.time(), count)):
             return
         if self._pace.over_s > PATIENCE_S:
             self.close_soon(TOO_MANY, "too many messages")
