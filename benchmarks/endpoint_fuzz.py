@@ -72,8 +72,8 @@ class Dialect(Protocol):
     async def open(self, socket: ClientConnection) -> None:
         """Begin a conversation in good order."""
 
-    def is_wrong(self, text: str) -> bool:
-        """Whether a text message must be answered by an error."""
+    def is_wrong(self, message: str | bytes) -> bool:
+        """Whether a message must be answered by an error."""
 
     def sync(self) -> str:
         """A message that is answered by an error which `is_sync` knows."""
@@ -93,10 +93,12 @@ class Voice:
         await socket.send(json.dumps({"type": "start", "version": 1, "rate": 16_000}))
         await socket.recv()
 
-    def is_wrong(self, text: str) -> bool:
-        """A second start is wrong, too."""
+    def is_wrong(self, message: str | bytes) -> bool:
+        """What is no message; a second start is wrong, too. Anything may be sound."""
+        if isinstance(message, bytes):
+            return False
         try:
-            return parse(text).type == "start"
+            return parse(message).type == "start"
         except BadMessageError:
             return True
 
@@ -130,10 +132,12 @@ class Realtime:
         """The server speaks first."""
         await socket.recv()
 
-    def is_wrong(self, text: str) -> bool:
-        """What is no JSON object with a known type; of the rest the server judges."""
+    def is_wrong(self, message: str | bytes) -> bool:
+        """What is no JSON object with a known type, in text; of the rest the server judges."""
+        if isinstance(message, bytes):
+            return True
         try:
-            event = json.loads(text)
+            event = json.loads(message)
         except (ValueError, RecursionError):
             return True
         return not isinstance(event, dict) or event.get("type") not in self.types
@@ -233,8 +237,8 @@ async def attack(
             code = closed.rcvd.code if closed.rcvd else 1006
             verdict.closes[code] = verdict.closes.get(code, 0) + 1
             return
-    texts = [m.payload for m in sent if isinstance(m.payload, str)]
-    verdict.untold += max(0, sum(map(dialect.is_wrong, texts)) - told)
+    wrong = sum(dialect.is_wrong(message.payload) for message in sent)
+    verdict.untold += max(0, wrong - told)
 
 
 async def _errors(socket: ClientConnection, dialect: Dialect) -> int:

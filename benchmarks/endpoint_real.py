@@ -148,6 +148,7 @@ def measure(most: int, turns: int, progress: Callable[[str], None]) -> dict[str,
             f"real_right_share.{people}": sum(heard.right) / len(heard.right),
             f"real_answered_share.{people}": answered / len(heard.outcomes),
             f"real_underruns.{people}": round(underruns),
+            f"real_knocked.{people}": heard.knocked,
             f"real_refused.{people}": heard.refused,
         }
         # The largest group's figures stand without its number, too.

@@ -21,10 +21,11 @@ class ServeConfig(Frozen):
         origins: of browsers that may connect besides the server's own pages, such as
             "https://example.org".
         tls_cert, tls_key: PEM files; empty: no TLS.
-        proxied: a reverse proxy stands in front: the address of a peer is what it forwards, and an
-            origin is compared with the host that it forwards.
+        proxied: a reverse proxy stands in front: a token is required, and an origin is compared
+            with the host that it forwards (X-Forwarded-Host).
         max_message_kib: a longer message closes its connection with 1009.
-        messages_per_s: of one connection, on average; a faster one is read more slowly.
+        messages_per_s: of one connection, on average; a faster one is read more slowly. Each 8 KiB
+            of a long message count as one.
         session_s: how long a conversation may last; 0: any time.
         sessions_per_token: conversations at once that one token may have; 0: any number.
         max_speakers: conversations at once at most, whatever `pipeline.lanes` says; 0: as many.

@@ -106,7 +106,6 @@ class VoiceClient:
         rate: int = 24_000,
         token: str = "",
         instructions: str = "",
-        reports: bool = False,
         deadline_s: float = DEADLINE_S,
         event_deadline_s: float = EVENT_DEADLINE_S,
     ) -> Self:
@@ -117,7 +116,6 @@ class VoiceClient:
             rate: samples per second, both ways.
             token: if the server asks for one.
             instructions: the system prompt of this conversation; "": the server's.
-            reports: this client will call `played`.
             deadline_s: for all of this together.
             event_deadline_s: for each event later; `math.inf`: as long as the server lives.
 
@@ -129,7 +127,7 @@ class VoiceClient:
         if rate not in RATES:
             known = ", ".join(map(str, RATES))
             raise AudioError(f"no connection has {rate} samples a second", f"Choose one of {known}")
-        start = {"type": "start", "version": VERSION, "rate": rate, "reports": reports}
+        start = {"type": "start", "version": VERSION, "rate": rate}
         if instructions:
             start["instructions"] = instructions
         try:

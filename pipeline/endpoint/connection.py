@@ -10,7 +10,7 @@ from websockets.asyncio.server import ServerConnection
 from pipeline.endpoint.places import Place
 
 SEND_BUFFER = 65_536  # bytes in the kernel: a slow reader is to be noticed here, not there
-CLOSE_S = 2.0  # for a peer to answer a close
+CLOSE_S = 2.0  # for a peer to read and answer a close
 
 
 class Lobby:

@@ -56,7 +56,7 @@ class Metrics:
         )
         self.refused = Counter("voxring_refused", "Requests not let in", ["status"], registry=to)
         self.closed = Counter(
-            "voxring_closed", "Connections ended by the server", ["code"], registry=to
+            "voxring_closed", "Connections ended, by either side", ["code"], registry=to
         )
         self.dropped = Counter(
             "voxring_dropped_sound_seconds", "Sound left out for slow readers", registry=to

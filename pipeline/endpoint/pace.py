@@ -1,5 +1,12 @@
 """How fast one connection is read: a token bucket. Pure, the clock is passed in."""
 
+UNIT = 8192  # bytes: 85 ms at 48 kHz, or 128 ms of 24 kHz in base64
+
+
+def weight(size: int) -> float:
+    """For how many messages one of so many bytes counts: to read it costs that much more."""
+    return max(1.0, size / UNIT)
+
 
 class Pace:
     """Lets `per_s` messages through a second, and a burst of `burst` at once.
@@ -15,9 +22,9 @@ class Pace:
         self._at = now_s
         self._over_since: float | None = None
 
-    def delay(self, now_s: float) -> float:
-        """Count one message; how long to wait before the next one is read, s."""
-        self._left = min(self._burst, self._left + (now_s - self._at) * self._per_s) - 1
+    def delay(self, now_s: float, count: float = 1.0) -> float:
+        """Count a message as `count`; how long to wait before the next one is read, s."""
+        self._left = min(self._burst, self._left + (now_s - self._at) * self._per_s) - count
         self._at = now_s
         if self._left > self._burst / 2:
             self._over_since = None

@@ -1,6 +1,7 @@
 """One connection as a protocol sees it: messages in at a bounded pace, messages out, bounded."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Protocol
 
@@ -8,9 +9,9 @@ from websockets.asyncio.connection import broadcast
 from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
-from pipeline.endpoint.connection import Connection
+from pipeline.endpoint.connection import CLOSE_S, Connection
 from pipeline.endpoint.outbox import Audio, Gap, Item, Outbox, SlowReaderError
-from pipeline.endpoint.pace import Pace
+from pipeline.endpoint.pace import Pace, weight
 from pipeline.serve_config import ServeConfig
 
 BURST_S = 4.0  # of messages at the allowed pace that may come at once
@@ -75,14 +76,14 @@ class Peer:
             message = await self._connection.recv()
         finally:
             self._waits_since = None
-        await self._slow_down()
+        await self._slow_down(weight(len(message)))
         while self._connection.state is not State.OPEN:
             await self._connection.recv()  # what nobody reads would hide the end from us
         return message
 
-    async def _slow_down(self) -> None:
+    async def _slow_down(self, count: float) -> None:
         """Read no faster than is allowed; who does not take the hint is closed."""
-        if not (wait := self._pace.delay(self._loop.time())):
+        if not (wait := self._pace.delay(self._loop.time(), count)):
             return
         if self._pace.over_s > PATIENCE_S:
             self.close_soon(TOO_MANY, "too many messages")
@@ -91,18 +92,30 @@ class Peer:
     async def watch(self, interval_s: float, timeout_s: float) -> None:
         """Find out, for ever, whether the peer is alive; one that is not is closed with 1011.
 
-        It is dead if it does not answer a ping while nothing else comes either. As long as what it
-        sent waits here to be read, its answer may wait behind that.
+        It is dead if it does not take or answer a ping while nothing else comes either. As long as
+        what it sent waits here to be read, its answer may wait behind that.
         """
         while True:
             await asyncio.sleep(interval_s)
-            pong = asyncio.ensure_future(await self._connection.ping())
-            while not pong.done():
-                await asyncio.wait([pong], timeout=timeout_s)
-                since = self._waits_since
-                if since is not None and self._loop.time() - since >= timeout_s and not pong.done():
-                    self.close_soon(NO_ANSWER, "no answer to a ping")
-                    return
+            ping = self._loop.create_task(self._ping())
+            try:
+                while not ping.done():
+                    await asyncio.wait([ping], timeout=timeout_s)
+                    if not ping.done() and self._has_waited(timeout_s):
+                        self.close_soon(NO_ANSWER, "no answer to a ping")
+                        return
+            finally:
+                ping.cancel()
+
+    async def _ping(self) -> None:
+        """There and back; where the peer reads nothing, it does not even get away."""
+        with contextlib.suppress(ConnectionClosed):
+            await (await self._connection.ping())
+
+    def _has_waited(self, seconds: float) -> bool:
+        """Nothing has come from the peer for so long."""
+        since = self._waits_since
+        return since is not None and self._loop.time() - since >= seconds
 
     async def __aiter__(self) -> AsyncIterator[str | bytes]:
         """All messages, until the connection is closed, in whichever way."""
@@ -149,7 +162,7 @@ class Peer:
             self._closer = self._loop.create_task(self._close(code, reason))
 
     async def close(self, code: int, reason: str) -> None:
-        """Close the connection, and wait until it is."""
+        """Close the connection, and wait until it is: a few seconds, whatever the peer does."""
         self.close_soon(code, reason)
         assert self._closer
         await asyncio.shield(self._closer)
@@ -166,8 +179,14 @@ class Peer:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _close(self, code: int, reason: str) -> None:
-        # A reason has at most 123 bytes.
-        await self._connection.close(code, reason.encode()[:123].decode(errors="ignore"))
+        brief = reason.encode()[:123].decode(errors="ignore")  # more it may not have
+        try:
+            # The library waits for ever to send this behind what a peer does not read.
+            async with asyncio.timeout(CLOSE_S):
+                await self._connection.close(code, brief)
+        except TimeoutError:
+            self.abort()
+            await self._connection.wait_closed()
 
     def _can_send_now(self) -> bool:
         """Nothing waits, here or in the transport: a send is a system call, and is over."""

@@ -13,7 +13,7 @@ from websockets.http11 import Response
 # Nothing of the page comes from anywhere else, nothing else may frame it.
 PAGE_HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'self'; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
+        "default-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "Permissions-Policy": "microphone=(self)",

@@ -27,13 +27,13 @@ NAMES_OF_COUNTS = """
     lost_samples max_sample_difference minutes missed_end_share mpqueue_ratio_p50
     mpqueue_ratio_p99 murmurs murmurs_go_on_share named_share next_turn_correct_share
     noise_goes_on_share passed_share pause_probability pauses pauses_called_ends
-    question_words_wrong_share questions real_answered_share real_refused real_right_share
-    real_time_factor real_time_factor_growth real_underruns recoveries reply_words_p50 restarts
-    revised_share rewritten_share runs same_ids same_share scattered_ratio_p50 seam_step_ratio
-    self_holds self_interruptions self_turns sessions sessions_reset speech_descriptors
-    speech_sure_descriptors speech_turns talk_descriptors talk_sure_descriptors
-    three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99 traces tries
-    tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
+    question_words_wrong_share questions real_answered_share real_knocked real_refused
+    real_right_share real_time_factor real_time_factor_growth real_underruns recoveries
+    reply_words_p50 restarts revised_share rewritten_share runs same_ids same_share
+    scattered_ratio_p50 seam_step_ratio self_holds self_interruptions self_turns sessions
+    sessions_reset speech_descriptors speech_sure_descriptors speech_turns talk_descriptors
+    talk_sure_descriptors three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99
+    traces tries tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
     unequal_steps unequal_strict_steps unexplained wer wer_delta_points wer_final wer_reference
     wer_streamed words_more_wrong xruns
 """

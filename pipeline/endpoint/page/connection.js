@@ -116,7 +116,7 @@ export class Connection {
   }
 
   #start() {
-    return { type: "start", version: 1, rate: this.#rate, encoding: "pcm_s16le", reports: true };
+    return { type: "start", version: 1, rate: this.#rate, encoding: "pcm_s16le" };
   }
 
   #received(data) {

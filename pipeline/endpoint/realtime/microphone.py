@@ -30,7 +30,7 @@ class Microphone:
         self._act = act
         self._ear = Ear(encoding)
         self._buffered_ms = 0.0  # since the last commit, where the client commits
-        self._held: list[Feed | Order] = []  # until the response is over
+        self._held: list[tuple[Feed | Order, float]] = []  # until the response is over; ms of it
         self._held_ms = 0.0
         self.is_manual = False
         self.is_committing = False
@@ -55,6 +55,11 @@ class Microphone:
         """
         if not isinstance(audio, str):
             raise missing("audio") if audio is None else invalid("audio", audio, "base64")
+        if self._must_hold(is_busy) and self._held_ms + self._ear.ms(audio) > MOST_HELD_MS:
+            raise RefusedError(
+                f"While a response is active at most {MOST_HELD_MS / 1000:.0f} s of sound wait.",
+                "input_audio_buffer_full",
+            )
         try:
             samples, ms = self._ear.hear(audio)
         except BadSoundError:
@@ -94,14 +99,15 @@ class Microphone:
         self._buffered_ms = 0.0
         if not self._must_hold(is_busy):
             self._act(Order(Command.CLEAR))
-        while self._held and isinstance(self._held[-1], Feed):
+        while self._held and isinstance(self._held[-1][0], Feed):
             self._held.pop()
+        self._held_ms = sum(ms for _, ms in self._held)
 
     def let_go(self, *, is_busy: bool) -> None:
         """A response is over: what waited for that goes on."""
         if self._must_hold(is_busy):
             return
-        for what in self._held:
+        for what, _ in self._held:
             self._act(what)
         self._held.clear()
         self._held_ms = 0.0
@@ -114,10 +120,6 @@ class Microphone:
         if not self._must_hold(is_busy):
             self._act(what)
             return
-        if self._held_ms + ms > MOST_HELD_MS:
-            raise RefusedError(
-                f"While a response is active at most {MOST_HELD_MS / 1000:.0f} s of sound wait.",
-                "input_audio_buffer_full",
-            )
         self._held_ms += ms
-        self._held.append(what)
+        if not isinstance(what, Feed) or what.samples.size:  # of empty ones any number may come
+            self._held.append((what, ms))

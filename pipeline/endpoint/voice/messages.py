@@ -49,7 +49,6 @@ class Start(_Message):
     Attributes:
         rate: of sound in both directions, Hz.
         instructions: the system prompt, if it is not the configured one.
-        reports: the client will tell what it has played, also after a cut.
     """
 
     type: Literal["start"]
@@ -57,7 +56,6 @@ class Start(_Message):
     rate: Literal[8000, 16_000, 24_000, 48_000]
     encoding: Literal["pcm_s16le"] = "pcm_s16le"
     instructions: str | None = None
-    reports: bool = False
 
     @field_validator("instructions")
     @classmethod

@@ -100,7 +100,7 @@ def test_words_come_with_the_samples_that_voice_them(house: House) -> None:
 def test_a_cancelled_answer_stops_and_only_what_was_played_is_remembered(house: House) -> None:
     async def work(server: Server) -> Told:
         await house.idle()
-        async with await VoiceClient.connect(server.url, rate=RATE, reports=True) as client:
+        async with await VoiceClient.connect(server.url, rate=RATE) as client:
             await client.feed(QUESTION)
             told: list[Event] = []
             has_cancelled = False

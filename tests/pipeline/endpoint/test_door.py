@@ -206,6 +206,13 @@ def test_a_conversation_lasts_as_long_as_it_may(house: House) -> None:
     house.run(work)
 
 
+def test_the_page_may_connect_to_its_own_server_alone(get) -> None:
+    _, headers, _ = get("/")
+    rules = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
+    assert rules["connect-src"] == "'self'"
+    assert rules["default-src"] == "'self'"
+
+
 def test_health_tells_what_a_browser_must_know(house: House, get) -> None:
     for path in ("/health", "/health/live", "/health/ready"):
         status, headers, body = get(path)

@@ -7,13 +7,16 @@ import signal
 import socket as sockets
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from pipeline.endpoint.peer import Peer
 from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.running import Client, closing, dial, loud, quiet
+from tests.pipeline.endpoint.serving import another_server
 from tests.pipeline.running import back
 
 SETTINGS = (
@@ -94,19 +97,40 @@ def test_a_dead_peer_is_found_by_ping(house: House) -> None:
     house.run(work)
 
 
+@dataclass
+class Stalled:
+    """A conversation whose client reads nothing any more.
+
+    Attributes:
+        peer: the server's side.
+        microphone: speaks on.
+    """
+
+    client: Client
+    peer: Peer
+    microphone: asyncio.Task[None]
+
+    async def drops(self) -> None:
+        """Wait until the network takes no more, and sound waits."""
+        async with asyncio.timeout(10):
+            while not self.peer.dropped_ms and not self.peer.is_closing:
+                await asyncio.sleep(0.02)
+
+
 @contextlib.asynccontextmanager
-async def stalled(house: House) -> AsyncIterator[Client]:
+async def stalled(house: House) -> AsyncIterator[Stalled]:
     """A conversation whose client speaks on, but reads nothing while an answer is sent."""
-    peer = sockets.socket()
-    peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
-    peer.connect(house.address)
-    peer.setblocking(False)
-    async with dial(house.server, sock=peer, max_queue=1, ping_interval=None) as socket:
+    client_end = sockets.socket()
+    client_end.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
+    client_end.connect(house.address)
+    client_end.setblocking(False)
+    async with dial(house.server, sock=client_end, max_queue=1, ping_interval=None) as socket:
         client = await speaking(house, socket)
         socket.transport.pause_reading()
         microphone = asyncio.create_task(listen_on(socket))
+        (peer,) = house.server.sessions.values()
         try:
-            yield client
+            yield Stalled(client, peer, microphone)
         finally:
             microphone.cancel()
             await asyncio.gather(microphone, return_exceptions=True)
@@ -122,11 +146,9 @@ async def listen_on(socket: ClientConnection) -> None:
 
 def test_sound_for_a_slow_reader_is_dropped_and_told(house: House) -> None:
     async def work(_: object) -> None:
-        async with stalled(house) as client:
-            (peer,) = house.server.sessions.values()
-            async with asyncio.timeout(10):
-                while not peer.dropped_ms:
-                    await asyncio.sleep(0.02)
+        async with stalled(house) as slow:
+            await slow.drops()
+            client = slow.client
             client.socket.transport.resume_reading()
             assert (await client.until("sound_dropped"))["ms"] > 0
             assert (await client.until("turn_ended"))["outcome"] == "answered"
@@ -137,15 +159,41 @@ def test_sound_for_a_slow_reader_is_dropped_and_told(house: House) -> None:
 
 def test_a_reader_too_slow_for_events_is_closed_and_nobody_else(house: House) -> None:
     async def work(_: object) -> None:
-        async with stalled(house), dial(house.server) as other:
-            peer = next(iter(house.server.sessions.values()))
+        async with stalled(house) as slow, dial(house.server) as other:
             neighbour = Client(other)
             await neighbour.start()
-            while not peer.is_closing:
-                peer.tell('{"type":"error","code":"test","message":"' + "x" * 20_000 + '"}')
-                await asyncio.sleep(0)
+            await tell_too_much(slow.peer)
             assert (await neighbour.ask())["outcome"] == "answered"
         await house.idle()
+
+    house.run(work)
+
+
+async def tell_too_much(peer: Peer) -> None:
+    """More events than may wait."""
+    while not peer.is_closing:
+        peer.tell('{"type":"error","code":"test","message":"' + "x" * 20_000 + '"}')
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("rule", ["events", "ping", "length"])
+def test_who_reads_nothing_while_sound_waits_holds_no_place(house: House, rule: str) -> None:
+    """The place and the lane come back while it is still there, and still reads nothing."""
+    session_s = 4 if rule == "length" else 0
+
+    async def work(_: object) -> None:
+        limits = (f"serve.session_s={session_s}", "serve.send_queue_ms=200")
+        async with another_server(house, *limits) as server:
+            other = House(house.runner, server, house.pipeline)
+            async with stalled(other) as slow:
+                await slow.drops()
+                if rule == "events":
+                    await tell_too_much(slow.peer)
+                elif rule == "ping":
+                    slow.microphone.cancel()
+                    async with asyncio.timeout(5):
+                        await slow.peer.watch(0, 0.3)
+                await other.idle()
 
     house.run(work)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.endpoint.load import SPAN_S, Load, cpu_ns
-from pipeline.endpoint.pace import Pace
+from pipeline.endpoint.pace import Pace, weight
 from pipeline.endpoint.places import NoPlaceError, Places, TooManyError
 
 
@@ -52,6 +52,23 @@ def test_a_sender_that_never_pauses_is_told_from_one_that_does() -> None:
             assert pace.over_s > 1
     pace.delay(30.0)
     assert pace.over_s == 0.0
+
+
+def test_a_large_message_counts_for_several() -> None:
+    pace = Pace(250, 1000, now_s=0.0)
+    assert [pace.delay(0.0, weight(2**20)) for _ in range(7)] == [0.0] * 7
+    assert pace.delay(0.0, weight(2**20)) == pytest.approx(24 / 250)
+    assert pace.delay(0.0, weight(2**20)) == pytest.approx(152 / 250)
+
+
+@pytest.mark.parametrize(
+    ("size", "every_s"),
+    [(1920, 0.02), (9600, 0.1), (300 * 1024, 2.0), (2**20, 16.0), (2, 0.005)],
+)
+def test_sound_in_time_is_never_slowed(size: int, every_s: float) -> None:
+    """Frames at 48 kHz, base64 in large pieces, small messages."""
+    pace = Pace(250, 1000, now_s=0.0)
+    assert not any(pace.delay(n * every_s, weight(size)) for n in range(3000))
 
 
 def busy(load: Load, cores: float, conversations: int, begin: float = 0.0) -> None:

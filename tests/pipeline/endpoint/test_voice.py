@@ -119,7 +119,7 @@ def test_what_was_heard_of_a_cut_answer_is_what_the_client_reports(house: House)
     async def work(_: object) -> dict[str, object]:
         async with dial(house.server) as socket:
             client = Client(socket)
-            await client.start(reports=True)
+            await client.start()
             await socket.send(quiet(0.1) + loud(0.4) + quiet(0.5))
             started = await client.until("sound_started")
             answer = started["answer"]

@@ -382,6 +382,40 @@ def test_where_the_client_commits_its_sound_waits_for_the_end_of_a_response(b: B
     assert refused["code"] == "input_audio_buffer_full"
 
 
+def test_what_is_cleared_while_it_waits_makes_room(b: Bench) -> None:
+    b.manual()
+    b.send("response.create")
+    b.release()
+    b.send("input_audio_buffer.append", audio=pcm(1000))
+    b.send("input_audio_buffer.commit")
+    for _ in range(3):
+        for _ in range(59):
+            assert b.send("input_audio_buffer.append", audio=pcm(1000)) == []
+        refused = b.refused("input_audio_buffer.append", audio=pcm(1))
+        assert refused["code"] == "input_audio_buffer_full", "what was committed still waits"
+        b.send("input_audio_buffer.clear")
+
+
+def test_while_a_response_is_active_sound_without_samples_does_not_pile_up(b: Bench) -> None:
+    b.manual()
+    b.send("response.create")
+    b.release()
+    for _ in range(100):
+        assert b.send("input_audio_buffer.append", audio="") == []
+    b.end()
+    assert not [action for action in b.done if isinstance(action, Feed)]
+
+
+def test_sound_for_which_there_is_no_room_is_not_even_decoded(b: Bench) -> None:
+    b.manual()
+    b.send("response.create")
+    b.release()
+    for _ in range(60):
+        b.send("input_audio_buffer.append", audio=pcm(1000))
+    refused = b.refused("input_audio_buffer.append", audio="?" * 40_000)
+    assert refused["code"] == "input_audio_buffer_full"
+
+
 def test_with_a_voice_detector_only_speech_can_be_committed(b: Bench) -> None:
     b.send("input_audio_buffer.append", audio=pcm(500))
     assert b.refused("input_audio_buffer.commit")["code"] == "input_audio_buffer_commit_empty"

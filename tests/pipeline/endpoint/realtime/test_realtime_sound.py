@@ -99,3 +99,13 @@ def test_what_is_no_base64_is_refused_and_the_next_is_heard() -> None:
     samples, ms = ear.hear(base64.b64encode(bytes(48_000)).decode())
     assert ms == 1000
     assert len(samples) > 15_000
+
+
+@pytest.mark.parametrize("encoding", list(Encoding))
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 480])
+def test_how_long_base64_sounds_is_known_before_it_is_decoded(
+    encoding: Encoding, size: int
+) -> None:
+    ear = Ear(encoding)
+    text = base64.b64encode(bytes(size)).decode()
+    assert ear.ms(text) == ear.hear(text)[1]
