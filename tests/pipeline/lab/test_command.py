@@ -108,6 +108,15 @@ def test_a_slower_run_fails_against_its_baseline(tmp_path: Path) -> None:
     assert "note: the baseline is of another machine" in finished.err
 
 
+def test_too_few_repeats_for_a_verdict_are_told(tmp_path: Path) -> None:
+    suite(tmp_path, f"{ONCE}{CLIP}")
+    (tmp_path / "base.json").write_text(to_json(run_of(turn("clip"))))
+    finished = play(tmp_path, "--baseline", "base.json")
+    assert (finished.code, complaints(finished)) == (0, []), finished.err
+    assert "note: 1 of 1 comparisons with the baseline have no verdict" in finished.err
+    assert "--repeat 10" in finished.err
+
+
 def test_clips_alone_get_reports_too(tmp_path: Path) -> None:
     tone(tmp_path / "clip.wav", 0.4)
     arguments = ("--set", TINY, "--repeat", "1", "--report", "r.html", "--json", "r.json")
