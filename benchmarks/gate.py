@@ -173,7 +173,7 @@ async def play(config: Config, baseline: Run | None = None, slowing: Slowing | N
 
 @contextlib.asynccontextmanager
 async def throttling(target: PipelineTarget, stage: str) -> AsyncIterator[None]:
-    """Stop one of the programs three quarters of the time, from when it is there."""
+    """Stop one of the programs six sevenths of the time, from when it is there."""
     task = asyncio.create_task(_throttle(target, stage))
     try:
         yield

@@ -284,6 +284,11 @@ def figures(
             values[f"lanes_p50_ms.{part}"] = median(graph.whole_ms())
             values[f"lanes_p99_ms.{part}"] = percentile(graph.whole_ms(), 99)
             values[f"cpu_percent.{part}"] = graph.cpu_percent
+            if lanes > 1:  # of one lane it stands above
+                values |= {
+                    f"transit_p50_ms.{kind}-{name}-{lanes}": median(graph.hop_ms(hop))
+                    for hop, name in enumerate(HOPS)
+                }
     everything = [*found.values(), busy]
     for kind in GRAPHS:
         lost = sum(by_kind[kind].unanswered for by_kind in everything)

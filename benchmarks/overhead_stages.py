@@ -147,7 +147,7 @@ class NotedTts(ScriptedTts):
         session, number = super().open(lane), lane.session
         notes = Notes("reply", lane.number)
 
-        def take(run: Any) -> None:
+        def take(run: Any, _: Any) -> None:
             if run.kind is Kind.ID and run.position == 0:
                 notes.take(number, run.answer, run.stamp)
 

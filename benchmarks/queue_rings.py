@@ -98,13 +98,21 @@ class QueueBatch(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(tuple(self._items))
 
-    def runs(self) -> Iterator[T]:
-        """The items, as a ring of tokens calls them."""
-        return iter(self)
-
     def consume(self, count: int) -> None:
         """Drop only so many slots."""
         self._taken = count
+
+
+class RunBatch(QueueBatch[TokenRun]):
+    """Ids being read."""
+
+    def runs(self) -> Iterator[TokenRun]:
+        """The items, as a ring of tokens calls them."""
+        return iter(self)
+
+    def stamps(self) -> list[int]:
+        """When each id was sent."""
+        return [run.stamp for run in self for _ in run.ids]
 
 
 class AudioQueue(QueueRing[AudioBlock]):
@@ -156,9 +164,9 @@ class TokenQueue(QueueRing[TokenRun]):
         self._put(TokenRun(ids, position, turn, answer, Kind.ID, monotonic_ns()))
         return len(ids)
 
-    def read(self, limit: int | None = None) -> QueueBatch[TokenRun]:
+    def read(self, limit: int | None = None) -> RunBatch:
         """Everything there is."""
-        return QueueBatch(self, lambda run: len(run.ids))
+        return RunBatch(self, lambda run: len(run.ids))
 
 
 class CommandQueue(QueueRing[bytes]):

@@ -214,6 +214,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
         f"{major}",
         "memory is short: weights were put out and read again",
         f"{fewer_bits(profile)}; or lower pipeline.lanes, or end other programs",
+        row="memory-short",
     )
     if profile.swapped_mib is None:
         yield Finding("swapped out", Health.UNREAD, "/proc/self/status is not there")
@@ -224,6 +225,7 @@ def memory(profile: Profile) -> Iterable[Finding]:
             f"{profile.swapped_mib:.0f} MiB",
             "memory is short",
             f"{fewer_bits(profile)}; or lower pipeline.lanes, or end other programs",
+            row="memory-short",
         )
 
 

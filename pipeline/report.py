@@ -144,7 +144,7 @@ def _turn_json(answer: Answer) -> dict[str, Any]:
         "ids_dropped": list(timeline.dropped) if timeline else [],
         "cut_off": timeline.cut_off if timeline else False,
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns] if timeline else [],
-        "voice_late_ms": [round(ns / 1e6, 1) for _, ns in timeline.voice_late] if timeline else [],
+        "voice_late_ms": timeline.voice_late_ms if timeline else [],
         "events_lost": timeline.lost if timeline else 0,
         "errors": list(answer.faults),
         "note": answer.question.truncated,
@@ -178,7 +178,7 @@ def _latency(answer: Answer, timeline: Timeline) -> list[RenderableType]:
     for at, length in timeline.underruns:
         gap = f"a gap of {length / 1e6:.0f} ms at {_after(at, timeline):.0f} ms"
         rows.append(labelled("note", gap, "yellow"))
-    for at, length in timeline.voice_late:
+    for at, length in timeline.voice_late or ():
         late = f"the voice was {length / 1e6:.0f} ms late at {_after(at, timeline):.0f} ms"
         rows.append(labelled("note", late, "yellow"))
     if timeline.cut_off:

@@ -41,7 +41,8 @@ class Timeline:
         speech_end_source: "clip" (annotated or measured) or "vad" (the detector's estimate).
         underruns: (monotonic ns, length in ns) of each gap in the answer.
         voice_late: (monotonic ns, ns) of each time that the voice kept the listener waiting though
-            it knew what to say, and for how long it had known; other gaps are missing words.
+            it knew what to say, and for how long it had known; other gaps are missing words. None:
+            an endpoint does not tell.
         dropped: ids of each answer that was prepared in this turn, and dropped unheard because the
             user went on.
         lost: event records of any lane that were lost since the last turn was told: the rest may
@@ -57,7 +58,7 @@ class Timeline:
     speech_end: int | None
     speech_end_source: str
     underruns: tuple[tuple[int, int], ...] = ()
-    voice_late: tuple[tuple[int, int], ...] = ()
+    voice_late: tuple[tuple[int, int], ...] | None = ()
     dropped: tuple[int, ...] = ()
     lost: int = 0
 
@@ -90,6 +91,13 @@ class Timeline:
     def cut_off(self) -> bool:
         """The answer was released before the user had finished."""
         return self.phases.get("release", 0.0) < 0
+
+    @property
+    def voice_late_ms(self) -> list[float] | None:
+        """How long the voice had known what to say, each time that it was waited for."""
+        if self.voice_late is None:
+            return None
+        return [round(ns / 1e6, 1) for _, ns in self.voice_late]
 
     @property
     def _stumbles(self) -> bool:

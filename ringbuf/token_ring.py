@@ -184,6 +184,11 @@ class TokenBatch(Batch[TokenRing]):
             return iter((self.ring._run(slot, slot + 1),))
         return self._cut()
 
+    def stamps(self) -> list[int]:
+        """Monotonic ns at which each slot of the batch was put, in order."""
+        pieces = (self.ring.stamp[span.start : span.stop] for span in self.spans())
+        return [stamp for piece in pieces for stamp in piece.tolist()]
+
     def _cut(self) -> Iterator[TokenRun]:
         for span in self.spans():
             yield from self.ring._runs(span)

@@ -33,5 +33,5 @@ class Event(IntEnum):
     END_OF_TURN = 25  # turn: the model's word on the pause; value: probability of the end, permille
     DROPPED = 27  # llm: an answer became stale that was never to be heard; value: ids it had
     IDLE = 26  # turn: nobody has said anything for long
-    FIRST_WORDS = 29  # tts: the words of the first sound are known, its synthesis begins
+    FIRST_WORDS = 29  # tts: the words of the first sound are known: it can be made
     OPENED = 28  # audio: the first sample of the microphone was due (edge "file")

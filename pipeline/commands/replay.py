@@ -88,9 +88,9 @@ def replay_command(
 
     * `voxring replay a.wav --set turn.release_ms=400 --report a.html`
 
-    * `voxring replay demos/suite.toml --report suite.html --save-baseline then.json`
+    * `voxring replay demos/suite.toml --repeat 10 --save-baseline then.json`
 
-    * `voxring replay demos/suite.toml --baseline then.json --junit verdict.xml`
+    * `voxring replay demos/suite.toml --repeat 10 --baseline then.json --junit verdict.xml`
     """
     suite = suite_among(clips)
     others = (report, baseline, save_baseline, junit, jsonl, csv)

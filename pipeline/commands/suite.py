@@ -22,7 +22,7 @@ from pipeline.lab.run import About, Run, Turn, read_run, to_json
 from pipeline.lab.suite import Suite, read_suite, suite_of
 from pipeline.lab.table import run_table, turn_line
 from pipeline.lab.target import Target, endpoint_target
-from pipeline.lab.tell import comparison_text, failures
+from pipeline.lab.tell import comparison_text, failures, unjudged
 from pipeline.output import check_file, write_text
 from pipeline.progress import StartProgress
 from pipeline.terminal.words import clean
@@ -164,6 +164,8 @@ def conclude(run: Run, before: Run | None, files: Files) -> bool:
     for each in run.comparisons:
         if not each.regression:
             stdout.print(Text(comparison_text(each), "dim"), soft_wrap=True)
+    if few := unjudged(run):
+        stderr.print(Text(f"note: {few}", "yellow"), soft_wrap=True)
     for line in failures(run):
         complain(clean(line))
     if run.passed:

@@ -41,10 +41,10 @@ def top_command(
     """Show lanes, rings, latencies and what each program costs, until Ctrl-C.
 
     It only reads: the pipeline does not notice. A lane's state is listening, hearing (the user),
-    preparing (an answer that may not be heard yet), waiting (for its sound), answering, or held (a
-    voice came over it). "ms" is the last first-audio latency. Of rings it shows how full they are
-    and, where there is room, what they carry a second; "dropped" counts slots that found no room,
-    "lost" wake-ups and records that went astray. Linux only.
+    preparing (an answer is written that may not be heard yet), waiting (for its sound), answering,
+    or held (a voice came over it). "ms" is the last first-audio latency. Of rings it shows
+    how full they are and, where there is room, what they carry a second; "dropped" counts slots
+    that found no room, "lost" wake-ups and records that went astray. Linux only.
 
     For example:
 

@@ -94,7 +94,7 @@ class Metrics:
         if timeline.first_audio_ms is not None:
             self.first_audio.observe(timeline.first_audio_ms / 1000)
         self.underruns.inc(len(timeline.underruns))
-        self.voice_late.inc(len(timeline.voice_late))
+        self.voice_late.inc(len(timeline.voice_late or ()))
         self.tokens.labels("heard").inc(timeline.values.get(Event.PREFILL, 0))
         self.tokens.labels("reply").inc(timeline.values.get(Event.LAST_ID, 0))
 

@@ -234,6 +234,7 @@ class EndpointTalk:
             speech_end=end if end is not None else self._server_end(ended),
             speech_end_source="vad" if end is None else "clip",
             underruns=tuple(heard.underruns) if heard else (),
+            voice_late=None,  # only the server knows whether it had the words
         )
         return events.TurnEnded(timeline, ended.user_text, ended.reply_text, ended.heard_text)
 

@@ -22,6 +22,7 @@ COLUMNS = (
     "end_of_utterance_delay_ms",
     "transcription_delay_ms",
     "llm_time_to_first_token_ms",
+    "llm_first_words_ms",
     "tts_time_to_first_byte_ms",
     "time_per_output_token_ms",
     "output_tokens",
@@ -64,6 +65,7 @@ def rows(run: Run) -> Iterator[dict[str, Any]]:
 def _row(turn: Turn) -> dict[str, Any]:
     phases = turn.phases
     counts = turn.first_audio_ms is not None
+    answered = phases if counts else {}
     ids = turn.ids_out
     return {
         "turn": turn.name,
@@ -72,13 +74,14 @@ def _row(turn: Turn) -> dict[str, Any]:
         "warm": turn.warm,
         "outcome": turn.outcome,
         "end_to_end_latency_ms": turn.first_audio_ms,
-        "time_to_first_token_ms": phases.get("first_id") if counts else None,
-        "time_to_first_audio_ms": phases.get("first_sound") if counts else None,
+        "time_to_first_token_ms": answered.get("first_id"),
+        "time_to_first_audio_ms": answered.get("first_sound"),
         "end_of_utterance_delay_ms": None if turn.cut_off else phases.get("release"),
-        "transcription_delay_ms": phases.get("transcript") if counts else None,
-        "llm_time_to_first_token_ms": _between(phases, "transcript", "first_id"),
-        "tts_time_to_first_byte_ms": _between(phases, "first_words", "first_sound"),
-        "time_per_output_token_ms": _pace(phases, ids),
+        "transcription_delay_ms": answered.get("transcript"),
+        "llm_time_to_first_token_ms": _between(answered, "transcript", "first_id"),
+        "llm_first_words_ms": _between(answered, "first_id", "first_words"),
+        "tts_time_to_first_byte_ms": _between(answered, "first_words", "first_sound"),
+        "time_per_output_token_ms": _pace(answered, ids),
         "output_tokens": ids,
         "input_tokens": turn.ids_heard,
         "input_tokens_early": turn.ids_early,
@@ -97,7 +100,7 @@ def _row(turn: Turn) -> dict[str, Any]:
 def _between(phases: dict[str, float], start: str, stop: str) -> float | None:
     if start not in phases or stop not in phases:
         return None
-    return round(phases[stop] - phases[start], 1)
+    return max(0.0, round(phases[stop] - phases[start], 1))  # see `steps._in_order`
 
 
 def _pace(phases: dict[str, float], ids: int | None) -> float | None:

@@ -186,7 +186,7 @@ def _ended(exchange: Exchange, told: Told) -> dict[str, object]:
         "false_cut_offs": sum(turn.timeline.cut_off for turn in exchange.turns)
         or len(exchange.turns) - 1,
         "underruns_ms": [round(ns / 1e6, 1) for _, ns in timeline.underruns],
-        "voice_late_ms": [round(ns / 1e6, 1) for _, ns in timeline.voice_late],
+        "voice_late_ms": timeline.voice_late_ms,
         "events_lost": sum(turn.timeline.lost for turn in exchange.turns),
         "wave": _close_up(timeline.speech_end, phases, told),
     }

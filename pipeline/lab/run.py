@@ -65,7 +65,7 @@ class Turn(Part):
     ids_dropped: list[int] = Field(default_factory=list)
     cut_off: bool = False
     underruns_ms: list[float] = Field(default_factory=list)
-    voice_late_ms: list[float] = Field(default_factory=list)
+    voice_late_ms: list[float] | None = Field(default_factory=list)
     events_lost: int = 0
     errors: list[str] = Field(default_factory=list)
     note: str = ""

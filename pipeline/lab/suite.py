@@ -111,7 +111,7 @@ class Suite(Frozen):
         config: a built-in configuration by name, or a file relative to the suite.
         set: changes to it, as `--set`.
         endpoint: a running endpoint's URL, in place of a pipeline of our own; "": none.
-        repeats: of each conversation, warm.
+        repeats: of each conversation, warm; so many that a baseline is told something.
         cold: rounds that begin with a fresh start of the pipeline; reported apart.
         percentile: of the repeats, that each bound in ms is held against; nearest rank: with few
             repeats, the slowest.
@@ -122,7 +122,7 @@ class Suite(Frozen):
     config: str = ""
     set: list[str] = Field(default_factory=list)
     endpoint: str = ""
-    repeats: int = Field(5, ge=1, le=1000)
+    repeats: int = Field(10, ge=1, le=1000)
     cold: int = Field(1, ge=0, le=100)
     percentile: float = Field(95, gt=0, le=100)
     clip: list[Saying] = Field(default_factory=list)

@@ -47,6 +47,15 @@ def comparison_text(each: Comparison) -> str:
     return f"{name} is {share}, {sure}; {limit}{_grown(each)}"
 
 
+def unjudged(run: Run) -> str:
+    """That there were too few pairs for a verdict; "" where there were enough of them."""
+    few = sum(each.ratio is None for each in run.comparisons)
+    if not few:
+        return ""
+    of = f"{few} of {len(run.comparisons)} comparisons with the baseline have no verdict"
+    return f"{of}: {FEWEST} pairs are needed, so play both with --repeat {FEWEST} or more"
+
+
 def _grown(each: Comparison) -> str:
     if not each.phase or each.phase_delta_ms is None:
         return ""

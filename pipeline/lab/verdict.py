@@ -72,14 +72,18 @@ def blame(late: Sequence[Turn], before: Sequence[Turn]) -> tuple[str, str]:
 
 
 def blame_gaps(turns: Iterable[Turn]) -> str:
-    """The milestone of the stage that left gaps in answers; "" where there were none."""
-    gaps = [turn for turn in turns if turn.underruns_ms and not turn.cut_off]
-    late = sum(map(_is_voice_late, gaps))
-    return "" if not gaps else "first_sound" if 2 * late >= len(gaps) else "first_id"
+    """The milestone of the stage that left gaps in answers; "" where nobody knows, or none were."""
+    late = [is_late for turn in turns if (is_late := _is_voice_late(turn)) is not None]
+    return "" if not late else "first_sound" if 2 * sum(late) >= len(late) else "first_words"
 
 
-def _is_voice_late(turn: Turn) -> bool:
-    """For most of its gaps the voice had known what to say; else words were missing."""
+def _is_voice_late(turn: Turn) -> bool | None:
+    """For most of its gaps the voice had known what to say; else words were missing.
+
+    None: it has none that count, or an endpoint does not tell.
+    """
+    if turn.cut_off or not turn.underruns_ms or turn.voice_late_ms is None:
+        return None
     return 2 * sum(turn.voice_late_ms) >= sum(turn.underruns_ms)
 
 
@@ -167,7 +171,7 @@ class _Judge:
                 lambda turn: bool(turn.goes_on),
                 lambda missed: "the answer did not go on, or something was answered",
             )
-        if self.say.silent_within_ms is not None:
+        if self.say.silent_within_ms is not None and self.warm:
             yield self._silent(self.say.silent_within_ms)
 
     def _silent(self, bound: float) -> Check:
@@ -236,5 +240,8 @@ def _why_unheard(turn: Turn) -> str:
         return "released before the user had finished"
     if "first_audio" not in turn.phases:
         return turn.outcome
-    late = "tts: the voice was late" if _is_voice_late(turn) else "llm: words were missing"
-    return f"a gap followed within a second ({late})"
+    gap = "a gap followed within a second"
+    is_late = _is_voice_late(turn)
+    if is_late is None:
+        return gap
+    return f"{gap} ({'tts: the voice was late' if is_late else 'llm: words were missing'})"

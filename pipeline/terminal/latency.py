@@ -6,6 +6,7 @@ SHORT = {
     "silence": "silence",
     "transcript": "words",
     "first_id": "first id",
+    "first_words": "first words",
     "release": "turn over",
     "first_sound": "sound",
 }

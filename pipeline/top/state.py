@@ -10,8 +10,8 @@ WAITING, ANSWERING, HELD = "waiting", "answering", "held"
 
 MEANINGS = {
     LISTENING: "nobody speaks",
-    HEARING: "the user speaks, or their words are being recognised",
-    PREPARING: "an answer is being made that may not be heard yet",
+    HEARING: "the user speaks or has paused; an answer may have been begun",
+    PREPARING: "an answer is written to its end that may not be heard yet",
     WAITING: "the answer may be heard, and its sound has not begun",
     ANSWERING: "the answer is being heard",
     HELD: "a voice came over the answer",

@@ -56,6 +56,11 @@ class ClausewiseUtterance:
         self._rest: Sound | None = None
         self._ended = False
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a clause is whole, or the rest after one is due."""
+        return bool(self._clauses or self._rest)
+
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply."""
         self._split(self._front.feed(id, position))

@@ -46,6 +46,11 @@ class ToneUtterance:
         self._ids: deque[tuple[int, int]] = deque()  # (id, position)
         self._work_ms = options.work_ms
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether an id waits for its tone."""
+        return bool(self._ids)
+
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply."""
         self._text += self._detokenizer.feed(id)

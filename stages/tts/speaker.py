@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ class Answer:
         status: how the reply ended; None: more ids may come.
         is_over: `voice_end` was set; whatever still comes is ignored.
         wanted_at: monotonic ns since when it could go on, but for the voice; None: it cannot.
-        first_words: monotonic ns at which the words of the first sound were known; None: not yet.
+        known_at: monotonic ns at which the slot was put that told enough for the first sound.
+        first_words: since when the words of the first sound were known, whoever was served before.
     """
 
     number: int
@@ -40,6 +42,7 @@ class Answer:
     status: Status | None = None
     is_over: bool = False
     wanted_at: int | None = None
+    known_at: int | None = None
     first_words: int | None = None
 
 
@@ -86,13 +89,13 @@ class Speaker(Session):
         if sound := answer.utterance.more():
             self._pending = sound
             if answer.first_words is None:
-                answer.first_words = answer.wanted_at
+                answer.first_words = min(answer.wanted_at, answer.known_at or answer.wanted_at)
             self._follow(self.lane.answer)  # that took a while: it may be stale by now
             self._tell_late()
             self._put_pending()
             self.due = 0
             return True
-        answer.wanted_at = None
+        answer.wanted_at = answer.known_at = None
         if (due := answer.utterance.due) is not None:
             self.due = due if self.due is None else self.due
         elif answer.status is not None:
@@ -123,22 +126,35 @@ class Speaker(Session):
 
     def _read(self) -> None:
         with self.lane.reply.read(READ_LIMIT) as batch:
+            stamps = iter(batch.stamps())
             for run in batch.runs():
+                put = list(islice(stamps, len(run.ids)))
                 self._follow(run.answer)
                 if run.answer == self._answer.number and self._answer.status is None:
-                    self._take(run)
+                    self._take(run, put)
 
-    def _take(self, run: TokenRun) -> None:
+    def _take(self, run: TokenRun, put: list[int]) -> None:
+        """Feed a run to the utterance; `put`: when each of its slots was, monotonic ns."""
         answer = self._answer
         answer.turn = run.turn
         if run.kind is Kind.TEXT and not isinstance(answer.utterance, ToldUtterance):
             answer.utterance = ToldUtterance()
         if run.kind in (Kind.ID, Kind.TEXT):
-            for position, id in enumerate(run.ids.tolist(), run.position):
+            for position, (id, at) in enumerate(
+                zip(run.ids.tolist(), put, strict=True), run.position
+            ):
                 answer.utterance.feed(id, position)
+                self._note_known(at)
         elif run.kind in _STATUS:
             answer.status = _STATUS[run.kind]
             answer.utterance.end(complete=answer.status is Status.OK)
+            self._note_known(put[0])
+
+    def _note_known(self, at: int) -> None:
+        """Keep when the first sound became possible: its turn to be made may come much later."""
+        answer = self._answer
+        if answer.first_words is None and answer.known_at is None and answer.utterance.is_ready:
+            answer.known_at = at
 
     def _put_pending(self) -> bool:
         """Put the pending sound, as much as there is room for; whether all of it is put."""

@@ -74,6 +74,14 @@ class StreamingUtterance:
         self._voiced = -1
         self._sentence: Sentence | None = None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a word has enough behind it, or something is left to decode."""
+        sentence = self._listen()
+        if self._sounds or sentence is None:
+            return bool(self._sounds)
+        return sentence.fresh(self._lookahead) > 0 or sentence.ready > 0
+
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply."""
         self._parts += self._front.feed(id, position)

@@ -18,6 +18,11 @@ class ToldUtterance:
     def __init__(self) -> None:
         self._positions: deque[int] = deque()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(self._positions)
+
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply."""
         self._positions.append(position)

@@ -31,6 +31,10 @@ class Utterance(Protocol):
     rate: int
     due: int | None
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether `more` has enough to go on, as far as can be told without synthesis; quick."""
+
     def feed(self, id: int, position: int) -> None:
         """The next id of the reply; quick, no synthesis."""
 

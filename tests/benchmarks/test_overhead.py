@@ -72,4 +72,7 @@ def test_the_figures_are_what_was_noted() -> None:
     assert values["mpqueue_ratio_p50"] == 21 / 70
     assert values["busy_ratio_p99"] == 1
     assert values["unanswered"] == 3
+    assert [values[f"transit_p50_ms.ring-{hop}-64"] for hop in HOPS] == [1, 1, 2, 1]
+    assert values["transit_p50_ms.ring-heard"] == 1
+    assert "transit_p50_ms.ring-heard-1" not in values
     assert all(metrics.OVERHEAD.find(name) for name in values)

@@ -79,6 +79,12 @@ def test_each_trouble_is_found_alone_with_cause_and_remedy(
     assert found.remedy
 
 
+def test_short_memory_has_its_row_in_the_documentation() -> None:
+    found = findings(major_faults=1, swapped_mib=30.0)
+    for what in ("pages read from the disk", "swapped out"):
+        assert found[what].row == "memory-short"
+
+
 SICK: dict[str, Any] = {
     "first_ms": 900,
     "ms": 120,

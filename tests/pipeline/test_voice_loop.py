@@ -33,6 +33,7 @@ def test_a_clip_is_answered_into_a_file(tmp_path: Path) -> None:
         phases = list(ended.timeline.phases)
         expected = ["silence", "decode_start", "soft_end", "transcript", "release", "first_audio"]
         assert [name for name in phases if name in expected] == expected
+        assert phases.index("first_words") < phases.index("first_sound"), "both by tts"
         assert ended.timeline.speech_end_source == "clip"
         assert ended.timeline.first_audio_ms == ended.timeline.phases["first_audio"]
         assert ended.timeline.lost == 0

@@ -32,6 +32,9 @@ def test_a_run_for_the_model_ends_where_the_numbers_jump(pair: Pair) -> None:
         assert ring.put(id, position=position, turn=turn, answer=1, kind=kind)
     with out.read() as batch:
         runs = [(run.ids.tolist(), run.position, run.kind) for run in batch.runs()]
+        stamps = batch.stamps()
+    assert len(stamps) == 6, "one for each slot, whatever its run"
+    assert stamps == sorted(stamps)
     assert runs == [
         ([10, 11], 0, Kind.ID),
         ([12, 13], 1, Kind.ID),

@@ -14,7 +14,7 @@ from pipeline.lab.report.waterfall import CloseUp, Overview, close_up, overview
 from pipeline.lab.report.waves import curve
 from pipeline.lab.run import Conversation, Run, Turn, samples
 from pipeline.lab.steps import STAGES
-from pipeline.lab.tell import METRIC_NAMES, failures
+from pipeline.lab.tell import METRIC_NAMES, failures, unjudged
 from pipeline.lab.words import rate
 from stages.topology import STAGES as PROGRAMS
 
@@ -52,6 +52,7 @@ def render(run: Run) -> str:
         run=run,
         style=Markup(_read("style.css")),
         failures=list(failures(run)),
+        unjudged=unjudged(run),
         tiles=tiles(run),
         spread=spread(run),
         paths=ways,

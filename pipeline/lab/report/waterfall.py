@@ -22,6 +22,7 @@ GUIDES = {
     "soft_end": "soft end",
     "transcript": "transcript",
     "first_id": "first id",
+    "first_words": "first words",
     "first_sound": "first sound",
     "release": "release",
     "first_audio": "first audio",

@@ -65,7 +65,8 @@ def test_a_conversation_with_an_endpoint(house: House, tmp_path: Path) -> None:
     assert one.speech_end_source == "manifest", "counted from where the suite knows it to be"
     assert one.first_audio_ms is not None
     assert one.phases["first_audio"] >= one.phases["release"], "heard here, once it was let go"
-    assert {"silence", "transcript", "first_id", "first_sound"} <= one.phases.keys()
+    assert {"silence", "transcript", "first_id", "first_words", "first_sound"} <= one.phases.keys()
+    assert one.voice_late_ms is None, "only the server knows whose a gap is"
     assert two.over_answer_ms == pytest.approx(300, abs=250)
     assert two.silent_ms is not None
     (talk,) = run.conversations

@@ -20,6 +20,7 @@ AT = {
     Event.RELEASE: 2300 * MS,
     Event.PREFILL: 2110 * MS,
     Event.FIRST_ID: 2120 * MS,
+    Event.FIRST_WORDS: 2130 * MS,
     Event.LAST_ID: 2500 * MS,
     Event.FIRST_SOUND: 2150 * MS,
     Event.LAST_SOUND: 2600 * MS,
@@ -46,7 +47,7 @@ def test_each_stage_has_its_part() -> None:
         "listen": (1000 * MS, 2300 * MS),
         "asr": (2040 * MS, 2100 * MS),
         "llm": (2100 * MS, 2500 * MS),
-        "tts": (2120 * MS, 2600 * MS),
+        "tts": (2130 * MS, 2600 * MS),
         "play": (2300 * MS, 4000 * MS),
     }
     cut = {event: at for event, at in AT.items() if event <= Event.DECODE_START}

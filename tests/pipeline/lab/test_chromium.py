@@ -103,14 +103,22 @@ def test_nothing_overflows_and_all_is_reached(width: int, scheme: str, tmp_path:
     assert (red < 60) is (scheme == "dark")
 
 
-def test_what_is_open_is_printed_on_a_few_pages(tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text(render(talks(10)))
-    paper = tmp_path / "report.pdf"
+def test_all_is_printed_whatever_is_open(tmp_path: Path) -> None:
+    page = render(talks(10))
+    assert '<details class="talk">' in page, "some are closed"
+    pages = printed(tmp_path, page)
+    assert pages == printed(tmp_path, page.replace("<details ", "<details open "))
+    assert 4 <= pages <= 15, "about one for each conversation"
+
+
+def printed(folder: Path, page: str) -> int:
+    """How many sheets a page takes."""
+    (folder / "report.html").write_text(page)
+    paper = folder / "report.pdf"
     browse(
-        tmp_path,
+        folder,
         "--no-pdf-header-footer",
         f"--print-to-pdf={paper}",
-        f"file://{tmp_path / 'report.html'}",
+        f"file://{folder / 'report.html'}",
     )
-    pages = len(re.findall(rb"/Type ?/Page\b", paper.read_bytes()))
-    assert 2 <= pages <= 6
+    return len(re.findall(rb"/Type ?/Page\b", paper.read_bytes()))

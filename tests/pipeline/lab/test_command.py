@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from pipeline.commands import report
 from pipeline.lab.run import to_json
 from tests.pipeline.cli_running import SCRIPTED, TINY, Finished, start, voxring
 from tests.pipeline.lab.making import run_of, turn
@@ -106,6 +107,30 @@ def test_a_slower_run_fails_against_its_baseline(tmp_path: Path) -> None:
     assert "times the baseline" in line
     assert "most of it is transcript (asr: recognising the words)" in line
     assert "note: the baseline is of another machine" in finished.err
+
+
+@pytest.mark.parametrize(
+    ("option", "watched", "opens"),
+    [(None, True, True), (None, False, False), (False, True, False), (True, False, True)],
+)
+def test_a_report_is_opened_where_somebody_sits(
+    option: bool | None, watched: bool, opens: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(report.webbrowser, "open", opened.append)
+    monkeypatch.setattr(report, "_is_watched", lambda: watched)
+    (tmp_path / "run.json").write_text(to_json(run_of(turn())))
+    report.report_command(tmp_path / "run.json", None, option)
+    assert opened == ([(tmp_path / "run.html").as_uri()] if opens else [])
+
+
+def test_too_few_repeats_for_a_verdict_are_told(tmp_path: Path) -> None:
+    suite(tmp_path, f"{ONCE}{CLIP}")
+    (tmp_path / "base.json").write_text(to_json(run_of(turn("clip"))))
+    finished = play(tmp_path, "--baseline", "base.json")
+    assert (finished.code, complaints(finished)) == (0, []), finished.err
+    assert "note: 1 of 1 comparisons with the baseline have no verdict" in finished.err
+    assert "--repeat 10" in finished.err
 
 
 def test_clips_alone_get_reports_too(tmp_path: Path) -> None:

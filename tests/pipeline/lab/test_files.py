@@ -83,6 +83,7 @@ def test_exports_have_the_fields_names_and_a_row_for_each_turn() -> None:
     assert first["time_to_first_token_ms"] == 211.0
     assert first["time_to_first_audio_ms"] == 295.0
     assert first["llm_time_to_first_token_ms"] == 41.0
+    assert first["llm_first_words_ms"] == 29.0
     assert first["tts_time_to_first_byte_ms"] == 55.0
     assert first["time_per_output_token_ms"] == 9.91
     assert (first["output_tokens"], first["discarded_output_tokens"]) == (46, 7)
@@ -91,11 +92,12 @@ def test_exports_have_the_fields_names_and_a_row_for_each_turn() -> None:
 
 def test_what_does_not_count_is_empty_and_never_zero() -> None:
     phases = {"transcript": -500.0, "first_id": -400.0, "first_sound": -300.0, "release": -200.0}
-    cut = turn(ms=None, cut_off=True, phases=phases)
+    phases |= {"first_words": -350.0, "last_id": 300.0}
+    cut = turn(ms=None, cut_off=True, phases=phases, ids_out=20)
     cancelled = turn(ms=None, outcome="interrupted", phases={"transcript": 170.0})
     for row in rows(run_of(cut, cancelled)):
-        delays = [row[name] for name in COLUMNS[7:11]]
-        assert delays == [None] * 4
+        delays = [row[name] for name in COLUMNS if name.endswith("_ms")]
+        assert delays == [None] * 10
         assert row["interruption_latency_ms"] is None
 
 

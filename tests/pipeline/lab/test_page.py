@@ -12,7 +12,7 @@ from pipeline.lab.report.page import PICTURES, choose, render, tiles
 from pipeline.lab.report.scale import percentile, round_step, scale_of
 from pipeline.lab.report.waterfall import close_up
 from pipeline.lab.report.waves import curve, waveform
-from pipeline.lab.run import About, Check, Conversation, Mark, Run, Turn, Usage, Wave
+from pipeline.lab.run import About, Check, Comparison, Conversation, Mark, Run, Turn, Usage, Wave
 from tests.pipeline.lab.making import PHASES, run_of, turn
 
 VOID = {"meta", "link", "path", "br"}
@@ -121,6 +121,17 @@ def test_a_verdict_stands_first_with_its_reasons() -> None:
         run_of(turn()).model_copy(update={"checks": [missed.model_copy(update={"passed": True})]})
     )
     assert "✓ passed, 1 checks" in html
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_nothing_is_called_as_fast_as_it_was_without_a_verdict(judged: bool) -> None:
+    told = Comparison(key="q", metric="first_audio_ms", pairs=10 if judged else 2)
+    if judged:
+        figures = {"ratio": 1.0, "lower": 0.9, "upper": 1.1, "delta_ms": 0.0}
+        told = told.model_copy(update=figures)
+    html, _ = read(run_of(turn()).model_copy(update={"comparisons": [told]}))
+    assert ("nothing is slower than in the baseline" in html) is judged
+    assert ("1 of 1 comparisons with the baseline have no verdict" in html) is not judged
 
 
 def test_a_run_of_any_length_makes_a_page_of_bounded_size() -> None:

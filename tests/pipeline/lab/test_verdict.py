@@ -68,6 +68,7 @@ def test_a_bound_that_is_met() -> None:
         (turn(ms=None, underruns_ms=[80.0], voice_late_ms=[200.0]), "(tts: the voice was late)"),
         (turn(ms=None, underruns_ms=[80.0], voice_late_ms=[2.0]), "(llm: words were missing)"),
         (turn(ms=None, underruns_ms=[80.0]), "(llm: words were missing)"),
+        (turn(ms=None, underruns_ms=[80.0], voice_late_ms=None), "a gap followed within a second"),
     ],
 )
 def test_a_turn_without_a_latency_meets_no_bound(bad: Turn, why: str) -> None:
@@ -75,7 +76,7 @@ def test_a_turn_without_a_latency_meets_no_bound(bad: Turn, why: str) -> None:
     assert not check.passed
     assert "first audio does not count in 1 of 2: " in check.text
     assert why in check.text
-    assert check.phase == ("first_sound" if "tts" in why else "first_id" if "llm" in why else "")
+    assert check.phase == ("first_sound" if "tts" in why else "first_words" if "llm" in why else "")
 
 
 def test_cold_turns_are_held_against_a_bound_of_their_own() -> None:
@@ -157,6 +158,14 @@ def test_interruptions() -> None:
     assert not told()["over_answer_ms"].passed
     assert not told()["silent_within_ms"].passed
     assert told(over_answer_ms=510.0)["silent_within_ms"].text == "the answer was silent already"
+
+
+def test_only_warm_turns_are_held_against_the_time_until_silence() -> None:
+    suite = conversation({}, {"over_answer_ms": 500, "silent_within_ms": 200})
+    cold = turn("c/1", warm=False, over_answer_ms=510.0, silent_ms=900.0)
+    warm = turn("c/1", over_answer_ms=510.0, silent_ms=150.0)
+    told = [check for check in judge(suite, run_of(cold, warm)) if check.kind == "silent_within_ms"]
+    assert [(check.warm, check.passed) for check in told] == [(True, True)]
 
 
 @pytest.mark.parametrize("goes_on", [True, False, None])

@@ -11,6 +11,7 @@ AT = {
     Milestone.SILENCE: 1060 * MS,
     Milestone.FINAL: 1169 * MS,
     Milestone.FIRST_ID: 1210 * MS,
+    Milestone.FIRST_WORDS: 1240 * MS,
     Milestone.RELEASE: 1252 * MS,
     Milestone.FIRST_SOUND: 1295 * MS,
     Milestone.FIRST_AUDIO: 1304 * MS,

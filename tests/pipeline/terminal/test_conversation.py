@@ -44,7 +44,7 @@ def test_a_turn_grows_and_is_then_shown_for_good() -> None:
         "It is time to speak.",
         Outcome.ANSWERED,
         "304 ms",
-        "silence 60 · words 169 · first id 210 · turn over 252 · sound 295",
+        "silence 60 · words 169 · first id 210 · first words 240 · turn over 252 · sound 295",
     )
     assert conversation.live == []
 

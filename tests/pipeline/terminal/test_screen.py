@@ -25,7 +25,7 @@ TALK = Exchange(
     "Plants need light, water, nutrients, and proper soil.",
     Outcome.ANSWERED,
     "304 ms",
-    "silence 60 · words 169 · first id 210 · turn over 252 · sound 295",
+    "silence 60 · words 169 · first id 210 · first words 240 · turn over 252 · sound 295",
 )
 CUT = Exchange(2, "Tell me more.", "They also", Outcome.INTERRUPTED, "310 ms", "words 170")
 LIVE = (
@@ -70,8 +70,8 @@ def test_a_narrow_terminal_wraps_beside_the_labels() -> None:
         "you      What do plants need to grow?",
         "voxring  Plants need light, water, nutrients, and proper",
         "         soil.",
-        "304 ms   silence 60 · words 169 · first id 210 · turn over",
-        "         252 · sound 295",
+        "304 ms   silence 60 · words 169 · first id 210 · first words",
+        "         240 · turn over 252 · sound 295",
         "",
     ]
 
@@ -158,7 +158,7 @@ def test_plain_lines_say_who_speaks_and_never_wrap() -> None:
     assert lines(TALK) == [
         "you: What do plants need to grow?",
         "voxring: Plants need light, water, nutrients, and proper soil.",
-        "latency: 304 ms (silence 60 · words 169 · first id 210 · turn over 252 · sound 295)",
+        f"latency: 304 ms ({TALK.phases})",
     ]
     assert lines(CUT) == [
         "you: Tell me more.",

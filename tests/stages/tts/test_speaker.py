@@ -24,6 +24,10 @@ class Beeps:
         self.todo: list[Sound] = []
         self.ends: list[bool] = []
 
+    @property
+    def is_ready(self) -> bool:
+        return bool(self.todo)
+
     def feed(self, id: int, position: int) -> None:
         if id == 666:
             raise RuntimeError("this id")
@@ -148,6 +152,10 @@ def test_waiting_for_words_and_making_their_sound_are_told_apart(make_lane: Make
     clock = [100]
 
     class Slow(Beeps):
+        @property
+        def is_ready(self) -> bool:
+            return len(self.todo) >= 2
+
         def more(self) -> Sound | None:
             if len(self.todo) < 2:  # it looks one id ahead
                 return None
@@ -162,6 +170,35 @@ def test_waiting_for_words_and_making_their_sound_are_told_apart(make_lane: Make
         speaker.step()
     told = {Event(record.event): record.at for record in tts._events.take()}
     assert told == {Event.FIRST_WORDS: 500, Event.FIRST_SOUND: 530}
+
+
+@pytest.mark.parametrize("ids", [1, 5])
+def test_words_that_wait_for_a_busy_voice_are_known_meanwhile(
+    make_lane: MakeLane, ids: int
+) -> None:
+    """Another lane's stretch, or a core that is away, was counted as the language model's time."""
+    turn, llm, tts = make_lane("turn"), make_lane("llm"), make_lane("tts")
+
+    class Ahead(Beeps):
+        """It looks one id ahead, or knows that none follows."""
+
+        @property
+        def is_ready(self) -> bool:
+            return len(self.todo) >= (1 if self.ends else 2)
+
+        def more(self) -> Sound | None:
+            return super().more() if self.is_ready else None
+
+    speaker = Speaker(tts, Ahead, lambda: 9000)
+    turn.answer = 1
+    for position in range(ids):
+        assert llm.reply.put(7, position=position, turn=7, answer=1)
+    assert llm.reply.put(0, position=ids, turn=7, answer=1, kind=Kind.END)
+    llm.reply.stamp[: ids + 1] = 1005 + 5 * np.arange(ids + 1)  # not the test's own time
+    assert speaker.listen()
+    assert speaker.speak()
+    told = {Event(record.event): record.at for record in tts._events.take()}
+    assert told == {Event.FIRST_WORDS: 1010, Event.FIRST_SOUND: 9000}
 
 
 def test_a_full_ring_holds_the_voice_back_and_loses_nothing(rig: Rig) -> None:

@@ -65,6 +65,21 @@ def at_once(text: str) -> np.ndarray:
     return rig.samples
 
 
+@pytest.mark.parametrize("text", ["aa bb cc dd", "aa. bb", "a", "*** aa bb cc dd", ""])
+def test_it_is_ready_at_the_id_that_lets_it_speak(text: str) -> None:
+    rig = Rig()
+    for char in text:
+        rig.feed(char)
+        ready, looks = rig.utterance.is_ready, len(rig.looks)
+        if rig.run():
+            assert ready
+            return
+        assert ready is False or len(rig.looks) > looks, "the voice was asked, and had too little"
+    rig.utterance.end(complete=True)
+    ready = rig.utterance.is_ready
+    assert bool(rig.run()) <= ready
+
+
 def test_a_word_is_said_when_two_more_are_known() -> None:
     rig = Rig()
     rig.feed("aa bb cc")

@@ -184,6 +184,7 @@ MILESTONES = {
     "transcript": 169,
     "prefill": 209,
     "first_id": 210,
+    "first_words": 240,
     "release": 252,
     "first_sound": 295,
     "first_audio": 304,
@@ -198,8 +199,8 @@ def test_phases_follow_each_other_and_add_up(modules: sync_api.Page) -> None:
     assert named == {
         "silence": 60,
         "words": 109,
-        "answer": 41,
-        "release": 42,
+        "answer": 71,
+        "release": 12,
         "voice": 43,
         "sent": 9,
         "browser": 43,
@@ -211,7 +212,7 @@ def test_the_phases_are_also_a_sentence(modules: sync_api.Page) -> None:
     told = call(modules, "latency.js", "return m.sentence(m.segments(x, 43))", MILESTONES)
     assert told == (
         "First sound after 347 milliseconds: pause noticed 60, words recognised 109, "
-        "answer begun 41, sure that you are done 42, voice ready 43, sent 9, "
+        "answer begun 71, sure that you are done 12, voice ready 43, sent 9, "
         "played by the browser 43."
     )
 
