@@ -72,7 +72,8 @@ class Echo:
         seconds: of answers that sounded.
         asked: (from, to) of each question, monotonic ns.
         begun: when each turn's voice began.
-        interrupted: answers that ended because of a voice, which can only be their own.
+        interrupted: answers that ended because of a voice while nobody asked anything, which can only
+            be their own.
         held: answers that were silent for a moment because of it.
         loss_db: echo return loss enhancement, at the end.
         tries: what was said over answers.
@@ -89,9 +90,11 @@ class Echo:
     @property
     def self_turns(self) -> int:
         """Turns that began while nobody asked anything."""
-        return sum(
-            not any(start <= at < end + SLACK_NS for start, end in self.asked) for at in self.begun
-        )
+        return sum(not self.is_asked(at) for at in self.begun)
+
+    def is_asked(self, at: int) -> bool:
+        """Whether somebody asks something at that moment: a pause in it may have been answered."""
+        return any(start <= at < end + SLACK_NS for start, end in self.asked)
 
     @property
     def silences_ms(self) -> list[float]:
@@ -241,7 +244,9 @@ async def _answers(lane: ClientLane, echo: Echo) -> None:
             continue
         at = event.timeline.at
         echo.begun.append(began(event))
-        echo.interrupted += event.timeline.outcome is Outcome.INTERRUPTED
+        if event.timeline.outcome is Outcome.INTERRUPTED:
+            voice = at.get(Event.HOLD, at.get(Event.INTERRUPT, 0))
+            echo.interrupted += not echo.is_asked(voice)
         echo.held += Event.GO_ON in at
         if Event.PLAY_START in at and Event.PLAY_END in at:
             echo.seconds += (at[Event.PLAY_END] - at[Event.PLAY_START]) / 1e9

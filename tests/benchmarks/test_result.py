@@ -15,8 +15,9 @@ NAMES_OF_COUNTS = """
     allocations answer_words_wrong_share audio_put_copies audio_read_copies
     backchannel_goes_on_share best_share busy_ratio_p99 busy_share cached_ratio_fifth
     cached_ratio_first commands commands_go_on_share commit_lag_p50_growth committed_before_end
-    connections corrections cut_offs cut_probability cuts cuts_called_ends
-    decode_bandwidth_share dropped end_probability ends ends_recognised erle_db error_ours
+    connections corrections crowd_answered_share crowd_inside crowd_refused crowd_right_share
+    crowd_underruns cut_offs cut_probability cuts cuts_called_ends
+    decode_bandwidth_share descriptors dropped end_probability ends ends_recognised erle_db error_ours
     error_ratio error_stock failed false_cut_share false_cuts_elsewhere fifth_ratio
     first_divergence_p50 first_ratio first_sound_ratio flat_ratio fuzz_connections fuzz_dead
     fuzz_hurt fuzz_messages fuzz_odd_closes fuzz_untold gap_at_divergence_max gaps
@@ -31,8 +32,7 @@ NAMES_OF_COUNTS = """
     real_right_share real_time_factor real_time_factor_growth real_underruns recoveries
     reply_words_p50 restarts revised_share rewritten_share runs same_ids same_share
     scattered_ratio_p50 seam_step_ratio self_holds self_interruptions self_turns sessions
-    sessions_reset speech_descriptors speech_sure_descriptors speech_turns talk_descriptors
-    talk_sure_descriptors three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99
+    sessions_reset speech_turns sure_descriptors three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99
     traces tries tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
     unequal_steps unequal_strict_steps unexplained wer wer_delta_points wer_final wer_reference
     wer_streamed words_more_wrong xruns
