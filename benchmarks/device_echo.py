@@ -72,8 +72,8 @@ class Echo:
         seconds: of answers that sounded.
         asked: (from, to) of each question, monotonic ns.
         begun: when each turn's voice began.
-        interrupted: answers that ended because of a voice while nobody asked anything, which can only
-            be their own.
+        interrupted: answers that ended because of a voice while nobody asked anything, which can
+            only be their own.
         held: answers that were silent for a moment because of it.
         loss_db: echo return loss enhancement, at the end.
         tries: what was said over answers.
