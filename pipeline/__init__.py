@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pipeline.config import Config, load_config
     from pipeline.errors import VoxringError
-    from pipeline.events import ClipEnded, Fault, ReplyText, Sound, TurnEnded, UserText
+    from pipeline.events import (
+        ClipEnded,
+        DeviceNotice,
+        Fault,
+        ReplyText,
+        Sound,
+        TurnEnded,
+        UserText,
+    )
     from pipeline.pipeline import Pipeline
     from pipeline.timeline import Timeline
 
@@ -14,6 +22,7 @@ _HOMES = {
     "load_config": "config",
     "VoxringError": "errors",
     "ClipEnded": "events",
+    "DeviceNotice": "events",
     "Fault": "events",
     "ReplyText": "events",
     "Sound": "events",
@@ -25,6 +34,7 @@ _HOMES = {
 __all__ = [
     "ClipEnded",
     "Config",
+    "DeviceNotice",
     "Fault",
     "Pipeline",
     "ReplyText",
