@@ -7,7 +7,7 @@ from collections.abc import Callable
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from benchmarks.endpoint_real import RATE, Heard, Person, clip
+from benchmarks.endpoint_real import RATE, TURN_S, Heard, Person, clip
 from benchmarks.endpoint_server import Serving, serving
 from benchmarks.result import Figure
 from benchmarks.sample import percentile
@@ -35,7 +35,8 @@ async def crowd(server: Serving, people: int) -> tuple[int, Heard]:
                 heard.refused += 1
             else:
                 await socket.send(json.dumps({"type": "start", "version": 1, "rate": RATE}))
-                await socket.recv()
+                async with asyncio.timeout(TURN_S):
+                    await socket.recv()
                 person = Person(socket, sound, text, heard)
                 inside.append((socket, asyncio.create_task(person.ask(1000))))
             await asyncio.sleep(EVERY_S)
