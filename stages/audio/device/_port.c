@@ -194,8 +194,9 @@ static int make_fifo(fifo *queue, Py_ssize_t frame, uint64_t capacity)
 {
     queue->frame = (size_t)frame;
     queue->capacity = capacity;
-    size_t size = capacity * (frame ? (size_t)frame : 1);
-    queue->slots = calloc(size, 1);
+    size_t width = frame ? (size_t)frame : 1;
+    queue->slots = calloc(capacity, width); /* refuses a product that does not fit */
+    size_t size = capacity * width;
     /* The system gives a page when it is first touched: here, so that it is not in the callback. */
     for (size_t at = 0; queue->slots && at < size; at += 4096) {
         ((volatile char *)queue->slots)[at] = 0;

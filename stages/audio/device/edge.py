@@ -25,9 +25,9 @@ class DeviceAudio(Stage):
         self._session: DeviceSession | None = None
 
     def load(self) -> None:
-        """Make what all conversations share.
+        """Try what can be tried without the devices.
 
-        The devices are opened with a conversation: when this program is started again, the one that
+        These are opened with a conversation: when this program is started again, the one that
         goes on may be waiting for a device that is unplugged.
         """
         self.options = self.host.options(DeviceOptions)
