@@ -140,12 +140,11 @@ class SoundServer:
         A server moves whoever uses a device that goes to another one; only with the whole server
         is a device gone for good.
         """
-        socket = (of or self).socket
-        self._pcm(name, PCM.format(name=name, socket=socket, device=f"{device}.monitor"))
+        self.speaker(name, f"{device}.monitor", of)
 
-    def speaker(self, name: str, device: str) -> None:
-        """Let ALSA have a loudspeaker that plays into a device."""
-        self._pcm(name, PCM.format(name=name, socket=self.socket, device=device))
+    def speaker(self, name: str, device: str, of: "SoundServer | None" = None) -> None:
+        """Let ALSA have a loudspeaker that plays into a device, also of another server."""
+        self._pcm(name, PCM.format(name=name, socket=(of or self).socket, device=device))
 
     def headset(self, name: str, microphone: str, speaker: str) -> None:
         """Let ALSA have both as one device."""

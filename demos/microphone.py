@@ -5,43 +5,42 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pipeline import DeviceNotice, Fault, Pipeline, TurnEnded, UserText, VoxringError, load_config
-from pipeline.client_lane import ClientLane
+from rich.console import Console
+
+from pipeline import Pipeline, VoxringError, load_config
+from pipeline.replay import read_question
+from pipeline.terminal.keys import Key
+from pipeline.terminal.talk import Talk
+from pipeline.terminal.terminal import Terminal
 
 
-async def talk(file: Path | None, changes: list[str], clip: Path | None) -> None:
-    """Hold a conversation until it is interrupted; with a clip, until that was answered."""
-    edge = f"audio.stage={'file' if clip else 'device'}"
-    config = load_config(file, [*changes, edge])
-    async with Pipeline(config) as pipeline, await pipeline.open() as lane:
-        print("speak, Ctrl-C ends it:")
-        if clip:
-            lane.play(clip)
-        voice = asyncio.create_task(say_along(lane))
-        async for event in lane:
-            match event:
-                case UserText(text=text, final=True):
-                    print(f"you: {text}")
-                case TurnEnded(timeline=timeline, heard=heard):
-                    latency = timeline.first_audio_ms
-                    after = "" if latency is None else f", {latency:.0f} ms"
-                    print(f"\nheard: {heard} ({timeline.outcome.label}{after})")
-                    if clip:
-                        break
-                case Fault(message=message) | DeviceNotice(message=message):
-                    print(f"note: {message}")
-        voice.cancel()
+async def converse(file: Path | None, changes: list[str], clip: Path | None) -> bool:
+    """Hold a conversation until q or Ctrl-C; with a clip, until that was answered.
 
+    Returns:
+        Whether a turn failed.
+    """
+    config = load_config(file, [*changes, f"audio.stage={'file' if clip else 'device'}"])
+    whole = asyncio.current_task()
+    assert whole
+    has_quit = False
 
-async def say_along(lane: ClientLane) -> None:
-    """Print the words of an answer as they are heard."""
-    said = ""
-    while True:
-        heard = lane.heard
-        if heard.startswith(said):
-            print(heard.removeprefix(said), end="", flush=True)
-        said = heard
-        await asyncio.sleep(0.1)
+    def on_key(key: Key) -> None:
+        nonlocal has_quit
+        if key is Key.QUIT:
+            has_quit = True
+            whole.cancel()
+        talk.press(key)  # m mute, space push to talk, i or Esc interrupt
+
+    with Terminal(Console(), on_key, on_gone=whole.cancel) as terminal:
+        talk = Talk(terminal.display, has_keys=terminal.has_keys)
+        try:
+            async with Pipeline(config) as pipeline, await pipeline.open() as lane:
+                await talk.hold(lane, [read_question(clip)] if clip else [])
+        except asyncio.CancelledError:
+            if not has_quit:
+                raise
+    return talk.failed
 
 
 if __name__ == "__main__":
@@ -51,7 +50,7 @@ if __name__ == "__main__":
     parser.add_argument("--clip", type=Path, help="recorded speech instead of the microphone")
     options = parser.parse_args()
     try:
-        asyncio.run(talk(options.config, options.set, options.clip))
+        sys.exit(asyncio.run(converse(options.config, options.set, options.clip)))
     except VoxringError as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:

@@ -24,7 +24,9 @@ class Keyboard:
         on_gone: told when the terminal is there no more.
     """
 
-    def __init__(self, fd: int, on_key: Callable[[Key], None], on_gone: Callable[[], None]) -> None:
+    def __init__(
+        self, fd: int, on_key: Callable[[Key], None], on_gone: Callable[[], object]
+    ) -> None:
         self._fd = fd
         self._on_key = on_key
         self._on_gone = on_gone

@@ -38,7 +38,7 @@ class Terminal:
     """
 
     def __init__(
-        self, console: Console, on_key: Callable[[Key], None], on_gone: Callable[[], None]
+        self, console: Console, on_key: Callable[[Key], None], on_gone: Callable[[], object]
     ) -> None:
         self.display = display_for(console)
         fd = Keyboard.find() if self.display.is_live else None

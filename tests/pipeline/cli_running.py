@@ -12,7 +12,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -110,16 +110,23 @@ def voxring(*arguments: str, cwd: Path, **env: str) -> Finished:
 
 
 class OnTerminal:
-    """`voxring ARGUMENTS` in a session of its own on a terminal of `columns`.
+    """`voxring ARGUMENTS`, or another program, in a session of its own on a terminal of `columns`.
 
     A thread reads the terminal, as a person's would, so that the program never waits for it.
     """
 
-    def __init__(self, *arguments: str, cwd: Path, columns: int = 80, **env: str) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        cwd: Path,
+        columns: int = 80,
+        program: Sequence[str] | None = None,
+        **env: str,
+    ) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.process = subprocess.Popen(
-            ["setsid", "-c", *command(*arguments)],
+            ["setsid", "-c", *(program or command()), *arguments],
             cwd=cwd,
             env=environment(**env),
             stdin=slave,

@@ -1,5 +1,6 @@
 """`voxring talk` on real sound devices, of a PulseAudio server of our own."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,13 +8,15 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import soundfile
 
 from benchmarks.sound_server import SoundServer, missing, sound_server
 from pipeline.floor import Floor
 from pipeline.terminal.screen import SPOKEN
-from tests.pipeline.cli_running import SCRIPTED, OnTerminal, voxring
+from tests.pipeline.cli_running import SCRIPTED, OnTerminal, all_gone, children, voxring
 
 RATE = 48_000
+INTERRUPTED = 130
 DEVICES = ("--input", "usb-mic", "--output", "usb-spk")
 
 
@@ -29,16 +32,24 @@ def server() -> Iterator[SoundServer]:
         yield server
 
 
-def test_a_conversation_by_microphone_and_loudspeaker(server: SoundServer, tmp_path: Path) -> None:
+def burst() -> np.ndarray:
     times = np.arange(RATE // 3) / RATE
-    burst = (9000 * np.sin(2 * np.pi * 220 * times)).astype(np.int16)
+    return (9000 * np.sin(2 * np.pi * 220 * times)).astype(np.int16)
+
+
+def on_devices(server: SoundServer, tmp_path: Path, *arguments: str) -> OnTerminal:
+    return OnTerminal("talk", *SCRIPTED, *DEVICES, *arguments, cwd=tmp_path, **server.environment)
+
+
+def test_a_conversation_by_microphone_and_loudspeaker(server: SoundServer, tmp_path: Path) -> None:
+    kept = ("--transcript", "kept", "--record", "kept")
     with (
-        OnTerminal("talk", *SCRIPTED, *DEVICES, cwd=tmp_path, **server.environment) as terminal,
+        on_devices(server, tmp_path, *kept) as terminal,
         server.record("spk", RATE) as recording,
     ):
         terminal.wait_for(SPOKEN[Floor.OPEN])
         assert "wear headphones" in terminal.text
-        server.say("mic", burst, RATE).wait(10)
+        server.say("mic", burst(), RATE).wait(10)
         terminal.wait_for(SPOKEN[Floor.ANSWER])
         terminal.wait_for("~")  # its latency, by the detector's end of speech
         terminal.press(b"m")
@@ -47,6 +58,32 @@ def test_a_conversation_by_microphone_and_loudspeaker(server: SoundServer, tmp_p
         assert terminal.process.wait(2.0) == 0
         assert "voxring  It is time to speak." in terminal.text
         assert np.abs(recording.samples).max() > 3000
+    (written,) = (tmp_path / "kept").glob("*.jsonl")
+    lines = [json.loads(line) for line in written.read_text().splitlines()]
+    assert [(line["user"], line["heard"]) for line in lines] == [
+        ("What time is it?", "It is time to speak.")
+    ]
+    (recorded,) = (tmp_path / "kept").glob("*.wav")
+    sides, _ = soundfile.read(recorded, dtype="int16")
+    assert (np.abs(sides).max(axis=0) > 3000).all(), "the microphone left, the answer right"
+
+
+@pytest.mark.parametrize("way", ["key", "Ctrl-C"])
+def test_it_ends_while_a_push_is_held_and_a_device_is_gone(
+    server: SoundServer, tmp_path: Path, way: str
+) -> None:
+    with on_devices(server, tmp_path) as terminal:
+        before = terminal.modes
+        terminal.wait_for(SPOKEN[Floor.OPEN])
+        terminal.press(b" ")
+        terminal.wait_for("space done")
+        server.stop()
+        terminal.wait_for("is gone; waiting for it")
+        pids = [child.pid for child in children(terminal.process.pid)]
+        terminal.press(b"q") if way == "key" else terminal.press_ctrl_c()
+        assert terminal.process.wait(2.0) == (0 if way == "key" else INTERRUPTED)
+        assert all_gone(pids, 2.0)
+        assert terminal.modes == before
 
 
 def test_a_device_that_is_not_there_is_told_at_once(server: SoundServer, tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ class DeviceSession(Session):
         self._written = 0  # samples of the microphone, since the lane was opened
         self._until = 0  # monotonic ns behind the last one
         self._lost = 0  # samples that found no room since the last block that did
+        self._missed = 0  # samples that these devices brought while nobody took them
         self._is_muted = False
         self._voice = _Voice()
         self._levels = self._shown = Levels()
@@ -185,6 +186,7 @@ class DeviceSession(Session):
         if self._hearing:
             self._corrections += self._hearing.pairing.corrections
         self._hearing = None
+        self._missed = 0
 
     def _notify(self, text: str, *, is_open: bool) -> None:
         self._tell(self._now())  # whoever is told may look at once
@@ -211,9 +213,17 @@ class DeviceSession(Session):
         if self._hearing is None:
             return
         self._hearing.disturbed(self._devices.xruns)
-        frames = self._devices.stream(Side.INPUT)[0].port.take()
+        stream, way = self._devices.stream(Side.INPUT)
+        self._count_missed(stream.port.lost * INPUT_RATE // way.format.rate)
+        frames = stream.port.take()
         for block in self._hearing.blocks(frames, self._written):
             self._write(block)
+
+    def _count_missed(self, samples: int) -> None:
+        """The device has brought so many that found no room: this program was away for too long."""
+        if samples != self._missed:
+            self.lane.mic.count_lost(samples - self._missed)
+            self._missed = samples
 
     def _write(self, block: Heard) -> None:
         samples = block.samples

@@ -149,37 +149,43 @@ def sound_devices(config: Config) -> Iterator[SoundDevices]:
 
 
 @needs_server
-@pytest.mark.parametrize("is_killed", [False, True])
-def test_a_microphone_that_is_pulled_out_and_put_back(server: SoundServer, is_killed: bool) -> None:
+@pytest.mark.parametrize(
+    ("side", "is_killed"), [("microphone", False), ("microphone", True), ("loudspeaker", False)]
+)
+def test_a_device_that_is_pulled_out_and_put_back(
+    server: SoundServer, side: str, is_killed: bool
+) -> None:
     kind = {"rate": 48_000, "channels": 1, "sample_format": "int16"}
-    server.plug("desk-speaker", **kind)
-    server.speaker("desk loudspeaker", "desk-speaker")
 
     async def work(pipeline: Pipeline) -> None:
         async with await pipeline.open() as lane:
             usb.stop()
             gone = await until(lane, DeviceNotice)
             assert gone == DeviceNotice(
-                "the microphone 'desk microphone' is gone; waiting for it", is_open=False
+                f"the {side} 'desk {side}' is gone; waiting for it", is_open=False
             )
             assert not lane.device.is_open
-            if is_killed:  # the one that comes in its place waits for the microphone, too
+            if is_killed:  # the one that comes in its place waits for the device, too
                 old = pipeline.stages["audio"]
                 os.kill(old, signal.SIGKILL)
                 await back(pipeline, "audio", old)
             usb.start()
-            usb.plug("desk", **kind)
+            usb.plug("out", **kind)
             async with asyncio.timeout(20):
                 while not lane.device.is_open:
                     await asyncio.sleep(0.1)
             if not is_killed:
-                told = DeviceNotice("the microphone 'desk microphone' is back", is_open=True)
+                told = DeviceNotice(f"the {side} 'desk {side}' is back", is_open=True)
                 assert await until(lane, DeviceNotice) == told
-            assert (await ask(usb, lane, "desk", "desk-speaker", server))[0] == REPLY.encode()
+            room, speaker = ("out", "in") if side == "microphone" else ("in", "out")
+            of_room, of_speaker = (usb, server) if side == "microphone" else (server, usb)
+            assert (await ask(of_room, lane, room, speaker, of_speaker))[0] == REPLY.encode()
 
     with sound_server(server.folder / "usb") as usb:
-        usb.plug("desk", **kind)
-        server.microphone("desk microphone", "desk", of=usb)
+        usb.plug("out", **kind)
+        server.plug("in", **kind)
+        server.microphone("desk microphone", *(("out", usb) if side == "microphone" else ("in",)))
+        server.speaker("desk loudspeaker", *(("out", usb) if side == "loudspeaker" else ("in",)))
         run(work, on_device("desk microphone", "desk loudspeaker"))
 
 

@@ -268,6 +268,23 @@ def test_a_device_that_goes_is_told_and_its_return_goes_on() -> None:
         assert np.array_equal(np.unique(played), np.unique(answer))
 
 
+def test_sound_that_came_while_the_program_was_away_is_counted_as_lost() -> None:
+    room_s = (1 << 16) / RATE  # of the card
+    with open_desk() as desk:
+        desk.run(300)
+        assert desk.lane.mic.dropped == 0
+        while desk.card.due < desk.now + 6_000 * MS:
+            desk.card.call()
+        desk.now += 6_000 * MS
+        desk.run(300)
+        missed = desk.lane.mic.dropped
+        assert missed / RATE == pytest.approx(6.0 - room_s, abs=0.05)
+        desk.card.is_active = False  # its successor begins to count anew
+        desk.run(4200)
+        assert desk.control.device.is_open
+        assert desk.lane.mic.dropped == missed
+
+
 def test_a_device_that_does_not_start_is_tried_again() -> None:
     with open_desk() as desk:
         desk.run(300)
