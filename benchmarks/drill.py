@@ -7,7 +7,7 @@ that was hit ended as it must, both next turns were answered, and nothing was le
 kill -9     each stage, in each phase
 stop        each stage hangs for good, and is replaced
 slow        each stage, and the client's own program, stands still for a moment
-full ring   nobody reads the microphone, the ids, the sound
+full ring   nobody reads the microphone, the speech, the ids of either side, the sound
 clock       the wall clock jumps an hour ahead, and back
 disk        full, for transcripts, recordings and logs
 """
@@ -42,18 +42,21 @@ from benchmarks.drill_faults import (
     Scene,
     nothing,
 )
+from benchmarks.result import load_now
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config, builtin_configs, load_config
 from pipeline.errors import VoxringError
 from pipeline.events import TurnEnded, UserText
 from pipeline.pipeline import Pipeline
+from pipeline.report import machine
+from pipeline.version import VERSION
 from stages.messages import Played
 from stages.outcome import Outcome
 from stages.topology import INPUT_RATE
 
 ROOT = Path(__file__).parents[1]
 BACK_S = 10.0
-CASE_S = 60.0
+CASE_S = 120.0
 PAUSE_S = 0.3
 GONE_S = 2.0  # for programs to be gone after the pipeline has ended
 REPLY = "All work and no play makes a dull voice, they say. "
@@ -119,15 +122,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if CLOCK in options.only and not wall_clock.is_ours():
         return with_clock(sys.argv[1:] if arguments is None else arguments)
+    before = load_now()
     with TemporaryDirectory() as folder:
-        clip = write_clip(Path(folder) / "clip.wav")
         cases = []
         for kind, target, phase in plan(options.only, quick=options.quick):
             sys.stderr.write(f"drill: {kind.does}, {target}, {phase}\n")
-            cases.append(run_case(kind, target, phase, clip))
+            cases.append(run_case(kind, target, phase, Path(folder)))
     console = Console()
     console.width = max(console.width, WIDTH)
-    console.print(render(cases))
+    console.print(render(cases, f"{describe()}, load {before[0]} before"))
     wrong = [case for case in cases if not (case.good or case.is_skipped)]
     return 1 if wrong else 0
 
@@ -154,9 +157,9 @@ def plan(names: Iterable[str], *, quick: bool) -> Iterator[tuple[Kind, str, str]
                         yield kind, target, phase
 
 
-def write_clip(path: Path) -> Path:
-    """One loud second."""
-    times = np.arange(INPUT_RATE) / INPUT_RATE
+def write_clip(path: Path, seconds: float = 1.0) -> Path:
+    """So long is it loud."""
+    times = np.arange(round(seconds * INPUT_RATE)) / INPUT_RATE
     soundfile.write(path, 0.3 * np.sin(2 * np.pi * 220 * times), INPUT_RATE)
     return path
 
@@ -175,17 +178,23 @@ def settings(kind: Kind, folder: Path) -> Config:
     )
 
 
-def run_case(kind: Kind, target: str, phase: str, clip: Path) -> Case:
-    """One case; whatever goes wrong is its trouble."""
+def run_case(kind: Kind, target: str, phase: str, clips: Path) -> Case:
+    """One case; whatever goes wrong is its trouble.
+
+    Args:
+        clips: folder for what is said.
+    """
     expected = NONE if phase == IDLE else kind.turn
     case = Case(kind.does, target, phase, expected)
     if kind in KINDS[CLOCK] and not wall_clock.can_jump():
         return replace(case, trouble=f"{SKIPPED}: no C compiler")
     descriptors = count_descriptors()
     seen: set[int] = set()
+    clip = write_clip(clips / "clip.wav")
+    first = write_clip(clips / "first.wav", kind.speaks_s)
     with TemporaryDirectory() as folder, kind.around():
         try:
-            case = asyncio.run(drill(kind, case, clip, Path(folder), seen))
+            case = asyncio.run(drill(kind, case, (first, clip), Path(folder), seen))
         except TimeoutError:
             case = replace(case, trouble=f"hung: not done after {CASE_S:.0f} s")
         except VoxringError as error:
@@ -198,8 +207,15 @@ def run_case(kind: Kind, target: str, phase: str, clip: Path) -> Case:
     return case
 
 
-async def drill(kind: Kind, case: Case, clip: Path, folder: Path, seen: set[int]) -> Case:
-    """One case, in a pipeline of its own; fills `seen` with the programs that there were."""
+async def drill(
+    kind: Kind, case: Case, clips: tuple[Path, Path], folder: Path, seen: set[int]
+) -> Case:
+    """One case, in a pipeline of its own; fills `seen` with the programs that there were.
+
+    Args:
+        clips: what is said in the turn that is hit, and in all others.
+    """
+    first, clip = clips
     async with (
         asyncio.timeout(CASE_S),
         Pipeline(settings(kind, folder)) as pipeline,
@@ -208,7 +224,7 @@ async def drill(kind: Kind, case: Case, clip: Path, folder: Path, seen: set[int]
     ):
         scene = Scene(pipeline, lane, case.target, clip, seen=seen)
         seen |= set(pipeline.stages.values())
-        await reach(scene, case.phase)
+        await reach(scene, case.phase, first)
         hit = time.monotonic()
         await kind.strike(scene)
         if case.phase != IDLE:
@@ -229,12 +245,12 @@ async def drill(kind: Kind, case: Case, clip: Path, folder: Path, seen: set[int]
         return replace(case, following=tuple(following), trouble=trouble)
 
 
-async def reach(scene: Scene, phase: str) -> None:
-    """Bring the conversation to a phase of its first turn."""
+async def reach(scene: Scene, phase: str, clip: Path) -> None:
+    """Bring the conversation to a phase of its first turn, in which this is said."""
     lane = scene.lane
     if phase == IDLE:
         return
-    lane.play(scene.clip)
+    lane.play(clip)
     if phase == SPEAKING:
         while not lane.turns_begun:
             await asyncio.sleep(0.005)
@@ -271,9 +287,17 @@ def count_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def render(cases: Iterable[Case]) -> Table:
-    """A row a case."""
-    table = Table(title="faults drill")
+def describe() -> str:
+    """This machine, and what runs on it."""
+    here = machine()
+    return f"{here['processor']}, {here['cores']} cores, {here['platform']}, voxring {VERSION}"
+
+
+def render(cases: Sequence[Case], where: str) -> Table:
+    """A row a case; how many, and where, below."""
+    good = sum(case.good for case in cases)
+    caption = f"{good} of {len(cases)} cases good\n{where}"
+    table = Table(title="faults drill", caption=caption, caption_justify="left")
     for column in ("fault", "hits", "phase", "the turn", "ended s", "back s", "next turns", ""):
         table.add_column(column, justify="right" if column.endswith(" s") else "left")
     for case in cases:

@@ -16,14 +16,15 @@ from pipeline.client_lane import ClientLane
 from pipeline.events import ClipEnded, Event, Fault, TurnEnded
 from pipeline.pipeline import Pipeline
 from stages.outcome import Outcome
-from stages.topology import AUDIO, CONTROL, STAGES, TTS, TURN
+from stages.topology import ASR, AUDIO, CONTROL, LLM, STAGES, TTS, TURN
 
 IDLE, SPEAKING, PREPARING, ANSWERING = PHASES = ("idle", "speaking", "preparing", "answering")
 HANG_S = 1.5
-PATIENT = "pipeline.hang_timeout_s=60"  # a stopped stage is only slow
+PATIENT = "pipeline.hang_timeout_s=100"  # a stopped stage is only slow
 SLOW_S = 0.8
 HOUR_S = 3600
 FULL_MIC_S = 5.0  # stopped for longer than the ring of the microphone lasts
+FULL_SPEECH_S = 68.0  # likewise
 ANSWERED, FAILED = Outcome.ANSWERED.label, Outcome.FAILED.label
 NONE = "-"  # no turn was hit
 
@@ -97,6 +98,7 @@ class Kind:
         check: what must be true after the next turn; says what is not.
         settings: of the pipeline, besides the drill's.
         around: holds while the pipeline runs.
+        speaks_s: how long the user speaks in the turn that is hit.
     """
 
     does: str
@@ -108,6 +110,7 @@ class Kind:
     check: Check = no_restart
     settings: tuple[str, ...] = ()
     around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+    speaks_s: float = 1.0
 
 
 async def back(scene: Scene) -> None:
@@ -163,22 +166,40 @@ def mic_dropped(scene: Scene) -> str:
     return no_restart(scene) or ("" if scene.lane.lane.audio("mic").dropped else "nothing dropped")
 
 
-async def fill_reply(scene: Scene) -> None:
-    """The voice reads nothing, turn after turn, until the ring of its ids is full; then it reads.
+async def fill_speech(scene: Scene) -> None:
+    """Nobody recognises what is said, until the ring of speech is full and the microphone waits."""
+    speech, mic = scene.lane.lane.audio("speech"), scene.lane.lane.audio("mic")
+    async with stopped(scene):
+        while speech.free() or not len(mic):
+            await asyncio.sleep(0.01)
+
+
+def speech_was_whole(scene: Scene) -> str:
+    """It was kept until it was recognised."""
+    lost = scene.lane.lane.audio("speech").dropped + scene.lane.lane.audio("mic").dropped
+    return no_restart(scene) or (f"{lost} samples dropped" if lost else "")
+
+
+def fill_ids(name: str) -> Act:
+    """Nobody reads a ring of ids, turn after turn, until it is full; then somebody does.
 
     The turn that is looked at is the one that is asked then.
     """
-    ring = scene.lane.lane.token("reply")
-    async with stopped(scene):
-        await scene.turn_ended()
-        while ring.free():
-            scene.lane.play(scene.clip)
+
+    async def fill(scene: Scene) -> None:
+        ring = scene.lane.lane.token(name)
+        async with stopped(scene):
             await scene.turn_ended()
-        scene.lane.play(scene.clip)
+            while ring.free():
+                scene.lane.play(scene.clip)
+                await scene.turn_ended()
+            scene.lane.play(scene.clip)
+
+    return fill
 
 
 def others_timed_out(scene: Scene) -> str:
-    """No turn had an answer while the voice stood still, and each was told so."""
+    """No turn had an answer while its reader stood still, and each was told so."""
     outcomes = [e.timeline.outcome for e in scene.told if isinstance(e, TurnEnded)]
     before = outcomes[:-2]
     is_right = len(before) > 1 and set(before) == {Outcome.TIMED_OUT}
@@ -250,6 +271,8 @@ def file_limit() -> Iterator[None]:
 
 KILL, STOP, SLOW, CLOCK, DISK, RINGS = "kill -9", "stop", "slow", "clock", "disk", "full ring"
 LONG_REPLY = 'llm.options={replies = ["All work and no play makes a dull voice, they say."]}'
+LONG_QUESTION = 'asr.options={lines = ["All work and no play makes a dull ear, they say."]}'
+SOON_FULL = (PATIENT, "llm.system=''", "llm.context=128", "turn.answer_timeout_s=0.3")
 KINDS: dict[str, tuple[Kind, ...]] = {
     KILL: (Kind("kill -9", STAGES, kill, settle=back, turn=FAILED, check=one_restart),),
     STOP: (
@@ -276,18 +299,29 @@ KINDS: dict[str, tuple[Kind, ...]] = {
             settings=(PATIENT,),
         ),
         Kind(
-            "reply full",
-            (TTS,),
-            fill_reply,
+            "speech full",
+            (ASR,),
+            fill_speech,
+            (SPEAKING,),
+            check=speech_was_whole,
+            settings=(PATIENT, "turn.max_turn_s=120"),
+            speaks_s=FULL_SPEECH_S,
+        ),
+        Kind(
+            "heard full",
+            (LLM,),
+            fill_ids("heard"),
             (SPEAKING,),
             check=others_timed_out,
-            settings=(
-                PATIENT,
-                "llm.system=''",
-                "llm.context=128",
-                "turn.answer_timeout_s=0.3",
-                LONG_REPLY,
-            ),
+            settings=(*SOON_FULL, LONG_QUESTION),
+        ),
+        Kind(
+            "reply full",
+            (TTS,),
+            fill_ids("reply"),
+            (SPEAKING,),
+            check=others_timed_out,
+            settings=(*SOON_FULL, LONG_REPLY),
         ),
         Kind(
             "voice full",

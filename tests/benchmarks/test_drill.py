@@ -12,7 +12,7 @@ from rich.console import Console
 
 from benchmarks import drill, wall_clock
 from benchmarks.drill import Case
-from benchmarks.drill_faults import CLOCK, DISK, IDLE, KINDS, PHASES, SLOW, SPEAKING
+from benchmarks.drill_faults import CLOCK, DISK, IDLE, KINDS, PHASES, RINGS, SLOW, SPEAKING
 from stages.topology import CONTROL, STAGES
 
 GOOD = Case("kill -9", "asr", "speaking", "failed", "failed", 0.1, 0.4, ("answered", "answered"))
@@ -36,18 +36,24 @@ def test_every_stage_is_slowed_in_every_phase_and_so_is_the_client() -> None:
     assert cases == {(target, phase) for target in (*STAGES, CONTROL) for phase in PHASES}
 
 
+def test_every_ring_of_a_turn_is_filled() -> None:
+    filled = {kind.does.split()[0] for kind in KINDS[RINGS]}
+    assert filled == {"mic", "speech", "heard", "reply", "voice"}
+
+
 def test_the_table_has_a_row_for_each_case() -> None:
     console = Console(width=110, record=True, file=Path(os.devnull).open("w"))  # noqa: SIM115
     with console.file:
-        console.print(drill.render([GOOD, replace(GOOD, turn="answered")]))
+        console.print(drill.render([GOOD, replace(GOOD, turn="answered")], drill.describe()))
     text = console.export_text()
     assert (text.count("kill -9"), text.count("WRONG")) == (2, 1)
+    assert "1 of 2 cases good" in text
+    assert f"{os.cpu_count()} cores" in text
 
 
 def test_a_full_disk_costs_the_recording_and_nothing_else(tmp_path: Path) -> None:
     recording = KINDS[DISK][1]
-    clip = drill.write_clip(tmp_path / "clip.wav")
-    case = drill.run_case(recording, "audio", SPEAKING, clip)
+    case = drill.run_case(recording, "audio", SPEAKING, tmp_path)
     assert case.good, case
 
 
