@@ -28,9 +28,9 @@ class Answer:
         voiced: position of the last id voiced to its end; -1: none.
         status: how the reply ended; None: more ids may come.
         is_over: `voice_end` was set; whatever still comes is ignored.
-        wanted_at: monotonic ns since when it could go on, but for the voice; None: it cannot.
-        known_at: monotonic ns at which the slot was put that told enough for the first sound.
-        first_words: since when the words of the first sound were known, whoever was served before.
+        ready_at: monotonic ns since when it could go on, but for the voice, whoever is served
+            before; None: it cannot.
+        first_words: since when the words of the first sound were known.
     """
 
     number: int
@@ -41,8 +41,7 @@ class Answer:
     voiced: int = -1
     status: Status | None = None
     is_over: bool = False
-    wanted_at: int | None = None
-    known_at: int | None = None
+    ready_at: int | None = None
     first_words: int | None = None
 
 
@@ -84,18 +83,17 @@ class Speaker(Session):
         answer = self._answer
         if answer.is_over:
             return False
-        if answer.wanted_at is None:
-            answer.wanted_at = self._now()
+        since = answer.ready_at or self._now()
         if sound := answer.utterance.more():
             self._pending = sound
             if answer.first_words is None:
-                answer.first_words = min(answer.wanted_at, answer.known_at or answer.wanted_at)
+                answer.first_words = since
             self._follow(self.lane.answer)  # that took a while: it may be stale by now
-            self._tell_late()
+            self._tell_late(since)
             self._put_pending()
             self.due = 0
             return True
-        answer.wanted_at = answer.known_at = None
+        answer.ready_at = None
         if (due := answer.utterance.due) is not None:
             self.due = due if self.due is None else self.due
         elif answer.status is not None:
@@ -144,17 +142,17 @@ class Speaker(Session):
                 zip(run.ids.tolist(), put, strict=True), run.position
             ):
                 answer.utterance.feed(id, position)
-                self._note_known(at)
+                self._note_ready(at)
         elif run.kind in _STATUS:
             answer.status = _STATUS[run.kind]
             answer.utterance.end(complete=answer.status is Status.OK)
-            self._note_known(put[0])
+            self._note_ready(put[0])
 
-    def _note_known(self, at: int) -> None:
-        """Keep when the first sound became possible: its turn to be made may come much later."""
+    def _note_ready(self, at: int) -> None:
+        """Keep when the next sound became possible: its turn to be made may come much later."""
         answer = self._answer
-        if answer.first_words is None and answer.known_at is None and answer.utterance.is_ready:
-            answer.known_at = at
+        if answer.ready_at is None and not self._pending and answer.utterance.is_ready:
+            answer.ready_at = at
 
     def _put_pending(self) -> bool:
         """Put the pending sound, as much as there is room for; whether all of it is put."""
@@ -166,18 +164,19 @@ class Speaker(Session):
         while sound and self._put < len(sound.samples):
             if not self._put_block(sound, sound.samples[self._put : self._put + size], rate):
                 return False
+        self._pending, self._put = None, 0
         if sound:
             self._answer.voiced = sound.position
-        self._pending, self._put = None, 0
+            self._answer.ready_at = None
+            self._note_ready(self._now())
         return True
 
-    def _tell_late(self) -> None:
+    def _tell_late(self, since: int) -> None:
         """Say so if the listener has run out of sound while the voice knew what to say."""
-        answer, now = self._answer, self._now()
+        answer = self._answer
         is_heard = self._pending and answer.blocks and self.lane.released == answer.number
-        if is_heard and not len(self.lane.voice) and answer.wanted_at is not None:
-            self._emit(Event.VOICE_LATE, now - answer.wanted_at)
-        answer.wanted_at = None
+        if is_heard and not len(self.lane.voice):
+            self._emit(Event.VOICE_LATE, self._now() - since)
 
     def _put_block(self, sound: Sound, block: NDArray[np.int16], rate: int) -> bool:
         answer = self._answer

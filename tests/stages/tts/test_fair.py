@@ -53,10 +53,11 @@ class Rig:
 
         return Speaker(self.lane("tts", number), begin, lambda: self.time)
 
-    def reply(self, number: int, ids: list[int]) -> None:
+    def reply(self, number: int, ids: list[int], first: int = 0) -> None:
         ring = self.lane("llm", number).reply
-        for position, id in enumerate(ids):
+        for position, id in enumerate(ids, first):
             assert ring.put(id, position=position, turn=1, answer=1)
+            ring.stamp[position] = self.time
 
     def step(self, *numbers: int) -> None:
         speakers = [self.speakers[number] for number in numbers]
@@ -138,7 +139,20 @@ def test_a_listener_who_waits_for_words_is_no_fault_of_the_voice(rig: Rig) -> No
         pass
     rig.step(0)  # nothing to say
     rig.time += 1000
-    ring = rig.lane("llm", 0).reply
-    assert ring.put(2, position=1, turn=1, answer=1)
+    rig.reply(0, [2], first=1)
     rig.step(0)
     assert late(rig) == [10]
+
+
+def test_a_voice_that_was_busy_with_others_is_late_since_it_knew_the_words(rig: Rig) -> None:
+    """It counted from when it came to the lane: the gap looked like missing words."""
+    rig.reply(0, [1, 2])
+    rig.lane("turn", 0).released = 1
+    rig.step(0)
+    with rig.lane("audio", 0).voice.read():
+        pass
+    rig.reply(1, [1, 2, 3])
+    for _ in range(3):
+        rig.step(1)
+    rig.step(0)
+    assert late(rig) == [40]

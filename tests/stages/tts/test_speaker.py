@@ -166,10 +166,11 @@ def test_waiting_for_words_and_making_their_sound_are_told_apart(make_lane: Make
     turn.answer = 1
     for position in range(3):
         assert llm.reply.put(7, position=position, turn=7, answer=1)
+        llm.reply.stamp[position] = clock[0]  # not the test's own time
         clock[0] += 200
         speaker.step()
     told = {Event(record.event): record.at for record in tts._events.take()}
-    assert told == {Event.FIRST_WORDS: 500, Event.FIRST_SOUND: 530}
+    assert told == {Event.FIRST_WORDS: 300, Event.FIRST_SOUND: 530}
 
 
 @pytest.mark.parametrize("ids", [1, 5])
