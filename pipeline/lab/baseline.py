@@ -32,24 +32,28 @@ Pairs = Sequence[tuple[float, float]]
 
 
 def compare(before: Run, after: Run) -> list[Comparison]:
-    """Each turn that both runs have, warm repeats only, and then all of them together.
+    """Each turn that either run has, warm repeats only, and then those with enough pairs together.
 
-    Where there is nothing to compare there is one comparison of no pairs, so that it is told.
+    Where there is nothing to compare with, there is a comparison of no pairs, so that it is told.
     """
     found: list[Comparison] = []
+    lost = {key: each for key in after.keys if (each := _lost(key, before, after))}
     for metric in METRICS:
-        by_key = {key: pair(before.of(key), after.of(key), metric) for key in after.keys}
-        by_key = {key: pairs for key, pairs in by_key.items() if pairs}
+        keys = [key for key in _keys(before, after) if _has(key, metric, before, after)]
+        by_key = {key: pair(before.of(key), after.of(key), metric) for key in keys}
+        by_key = {key: pairs for key, pairs in by_key.items() if pairs or key not in lost}
         found += [
             _compare(key, metric, {key: pairs}, before.of(key, warm=True), after.of(key, warm=True))
             for key, pairs in by_key.items()
         ]
-        if len(by_key) > 1:
+        # Of fewer a bootstrap within each turn does not know how much they vary.
+        enough = {key: pairs for key, pairs in by_key.items() if len(pairs) >= FEWEST}
+        if len(enough) > 1:
             mine = [
-                [t for t in run.turns if t.warm and t.name in by_key] for run in (before, after)
+                [t for t in run.turns if t.warm and t.name in enough] for run in (before, after)
             ]
-            found.append(_compare("", metric, by_key, *mine))
-    found += [lost for key in after.keys if (lost := _lost(key, before, after))]
+            found.append(_compare("", metric, enough, *mine))
+    found += lost.values()
     return found or [Comparison(key="", metric=METRICS[0], pairs=0)]
 
 
@@ -113,6 +117,16 @@ def another_machine(before: Run, after: Run) -> str:
         if before.machine.get(name) != after.machine.get(name)
     ]
     return "; ".join(differs)
+
+
+def _keys(before: Run, after: Run) -> list[str]:
+    return list(dict.fromkeys([*after.keys, *before.keys]))
+
+
+def _has(key: str, metric: str, *runs: Run) -> bool:
+    """Whether a warm repeat of a turn has such a value in any of the runs."""
+    turns = (turn for run in runs for turn in run.of(key, warm=True))
+    return any(getattr(turn, metric) is not None for turn in turns)
 
 
 def _compare(

@@ -1,15 +1,17 @@
 """One conversation of a suite, as a person would hold it."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 
-from pipeline.errors import SessionError
-from pipeline.lab.mix import Said, total_s
+from pipeline.errors import SessionError, VoxringError
+from pipeline.lab.mix import Said
 from pipeline.lab.target import Talk, Told
 
 POLL_S = 0.01
 GRACE_S = 1.5  # behind a clip, for a voice to be noticed
-LIMIT_S = 120.0  # beyond the clips' own length, for anything to happen at all
+LIMIT_S = 120.0  # beyond the clip before and what the suite waits for, until the next one is said
+CLOSE_S = 10.0  # of a conversation that has failed
 OnSay = Callable[[Said], None]
 
 
@@ -19,16 +21,31 @@ async def hold(talk: Talk, clips: Sequence[Said], on_say: OnSay = lambda said: N
     Args:
         on_say: told of each clip that begins.
 
+    It is closed then, whatever ends it: whoever goes on with the target has the lane back.
+
     Raises:
         SessionError: a turn did not end in time, or the conversation is over.
         StageError: a stage has died.
     """
-    now = asyncio.get_running_loop().time
-    limit = now() + total_s(clips) + LIMIT_S
     try:
-        async with asyncio.timeout_at(limit):
+        await _hold(talk, clips, on_say)
+    except BaseException:
+        with contextlib.suppress(VoxringError, TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await talk.close()
+        raise
+    return await talk.close()
+
+
+async def _hold(talk: Talk, clips: Sequence[Said], on_say: OnSay) -> None:
+    now = asyncio.get_running_loop().time
+    key, seconds = clips[0].key, LIMIT_S
+    try:
+        async with asyncio.timeout(seconds) as limit:
             await _ended(talk)  # a greeting
             for number, said in enumerate(clips):
+                seconds = LIMIT_S + (clips[number - 1].duration_s if number else 0.0) + wait_s(said)
+                limit.reschedule(now() + seconds)
                 if said.say.over_answer_ms is not None:
                     await _into_answer(talk, said.say.over_answer_ms / 1000)
                 elif number:
@@ -36,12 +53,17 @@ async def hold(talk: Talk, clips: Sequence[Said], on_say: OnSay = lambda said: N
                     await _pause(talk, said.say.pause_s)
                 on_say(said)
                 talk.say(said)
+                key = said.key
+            seconds = LIMIT_S + clips[-1].duration_s
+            limit.reschedule(now() + seconds)
             await _quiet(talk)
-            return await talk.close()
     except TimeoutError:
-        raise SessionError(
-            f"{clips[0].key}: the conversation did not end within {total_s(clips) + LIMIT_S:.0f} s"
-        ) from None
+        raise SessionError(f"{key}: its turn did not end within {seconds:.0f} s") from None
+
+
+def wait_s(said: Said) -> float:
+    """How long the suite itself waits before a clip."""
+    return said.say.pause_s + (said.say.over_answer_ms or 0.0) / 1000
 
 
 async def _ended(talk: Talk) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.config import Config, builtin_configs, load_config, validate
+from pipeline.errors import VoxringError
 from pipeline.lab.laboratory import Laboratory
 from pipeline.lab.live import PipelineTarget
 from pipeline.lab.run import About, Run, Turn, read_run, samples, to_json
@@ -112,7 +113,8 @@ class Players:
     """An event loop in a thread of its own, and the pipeline that stays warm on it.
 
     Args:
-        config: a built-in configuration or a file; "": the suite's, else the default.
+        config: a built-in configuration or a file, relative to the working folder; "": the
+            suite's, else the default.
         changes: as `--set`.
         endpoint: the URL of a running one, which is tested instead; "": none, or the suite's.
     """
@@ -145,23 +147,32 @@ class Players:
         if keep:
             self._kept = target = self._kept or Kept(target)
         lab = Laboratory(suite, folder, target, work, about)
-        self._do(lab.run())
+        try:
+            self._do(lab.run())
+        except VoxringError:
+            self._end_kept()  # the next test gets a new one
+            raise
         return lab.result(before)
 
     def close(self) -> None:
         """End everything."""
         try:
-            if self._kept:
-                self._do(self._kept.end())
+            self._end_kept()
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(STOP_S)
             self._loop.close()
             self._work.cleanup()
 
+    def _end_kept(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept:
+            self._do(kept.end())
+
     def _load(self, suite: Suite, folder: Path) -> Config:
-        name = self._config or suite.config
-        path = builtin_configs().get(name) or (folder / name if name else None)
+        """What was chosen for all tests, else what the suite names beside itself."""
+        name, beside = (self._config, Path()) if self._config else (suite.config, folder)
+        path = builtin_configs().get(name) or (beside / name if name else None)
         return load_config(path, [*suite.set, *self._changes])
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:

@@ -1,6 +1,5 @@
 """Clips as a suite has them said: with noise mixed in, and both ends of the speech known."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from zlib import crc32
@@ -143,8 +142,3 @@ def _level(sound: NDArray[np.float32]) -> float:
     """Its RMS in dBFS."""
     power = float(np.mean(np.square(sound, dtype=np.float64))) if sound.size else 0.0
     return decibels(max(power**0.5, _SILENT))
-
-
-def total_s(clips: Sequence[Said]) -> float:
-    """How long they are together."""
-    return sum(each.duration_s for each in clips)

@@ -40,9 +40,8 @@ def voxring_players(request: pytest.FixtureRequest) -> Iterator["Players"]:
     from pipeline.lab.fixture import Players
 
     config = request.config
-    chosen = config.getoption("--voxring-config") or config.getini("voxring_config")
     players = Players(
-        str(chosen),
+        chosen_config(config),
         tuple(config.getoption("--voxring-set") or ()),
         str(config.getoption("--voxring-endpoint")),
     )
@@ -50,6 +49,21 @@ def voxring_players(request: pytest.FixtureRequest) -> Iterator["Players"]:
         yield players
     finally:
         players.close()
+
+
+def chosen_config(config: pytest.Config) -> str:
+    """A built-in one by its name, or a file's path; "": none was chosen.
+
+    A file on the command line is relative to where pytest was started, one in a configuration of
+    pytest to that file's folder, as pytest has it.
+    """
+    from pipeline.config import builtin_configs
+
+    given, written = config.getoption("--voxring-config"), config.getini("voxring_config")
+    chosen = str(given or written)
+    if not chosen or chosen in builtin_configs():
+        return chosen
+    return str((config.invocation_params.dir if given else config.rootpath) / chosen)
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ SLACK_NS = 1_000_000_000  # behind the end of a clip, for its voice to be notice
 EARLY_NS = 100_000_000  # a voice may be noticed in the window that the clip began in
 WHOLE, ZOOMED = 600, 400  # peaks a side, at most
 BEFORE_S, BEHIND_S = 0.4, 0.3  # around the end of speech and the first audio, in close-up
-LONGEST_S = 8.0  # of a close-up
 AUDIBLE = round(INPUT_RATE * 0.01)
 UNMARKED = {Event.CLIP_START, Event.SPEECH_END, Event.OPENED, Event.COMMIT}
 MARKS = 400  # of a conversation, at most
@@ -193,13 +192,13 @@ def _ended(exchange: Exchange, told: Told) -> dict[str, object]:
 
 
 def _close_up(speech_end: int | None, phases: dict[str, float], told: Told) -> Wave | None:
-    """From before the end of speech until behind the first audio."""
+    """From before the end of speech until behind the first audio, however late that is."""
     if speech_end is None:
         return None
     end_s = (speech_end - told.began) / 1e9
     shown = [ms / 1000 for name, ms in phases.items() if name not in ("last_id", "play_end")]
     start_s = end_s + min([0.0, *shown]) - BEFORE_S
-    stop_s = min(end_s + max([0.0, *shown]) + BEHIND_S, start_s + LONGEST_S)
+    stop_s = end_s + max([0.0, *shown]) + BEHIND_S
     return wave(told.sound, round(start_s * INPUT_RATE), round(stop_s * INPUT_RATE), ZOOMED)
 
 
@@ -231,7 +230,7 @@ def _interruption(exchanges: Sequence[Exchange], number: int, told: Told) -> dic
         return {"over_answer_ms": after_ms, "goes_on": goes_on}
     interrupted = timeline.outcome is Outcome.INTERRUPTED
     silent = _silent_ms(exchange, began, told) if interrupted else None
-    return {"over_answer_ms": after_ms, "silent_ms": silent}
+    return {"over_answer_ms": after_ms, "interrupted": interrupted, "silent_ms": silent}
 
 
 def _silent_ms(over: Exchange, play_start: int, told: Told) -> float | None:

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigError
 from pipeline.lab.steps import Step, critical_path
+from stages.outcome import Outcome
+
+BROKEN = (Outcome.FAILED.label, Outcome.TIMED_OUT.label)  # outcomes that nobody expects
 
 
 class Part(BaseModel):
@@ -84,6 +87,7 @@ class Turn(Part):
     speech_start_s: float | None = None
     speech_end_s: float | None = None
     over_answer_ms: float | None = None
+    interrupted: bool | None = None
     silent_ms: float | None = None
     goes_on: bool | None = None
     wave: Wave | None = None

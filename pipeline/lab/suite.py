@@ -13,7 +13,8 @@ from pipeline.config import validate
 from pipeline.errors import ConfigError
 from pipeline.frozen import Frozen
 
-OutcomeName = Literal["answered", "interrupted", "empty", "no speech", "failed", "timed out"]
+OutcomeName = Literal["answered", "interrupted", "empty", "no speech", "failed", "timed out", "any"]
+ANY: OutcomeName = "any"  # but failed or timed out
 
 
 class Saying(Frozen):
@@ -28,8 +29,8 @@ class Saying(Frozen):
         expect: each of these stands in the reply; "sun|light": either does.
         forbid: none of these stands in it.
         match: a regular expression that is found in the reply.
-        outcome: how the turn ends; None: answered, or interrupted where the next clip comes over
-            its answer.
+        outcome: how the turn ends; any: however it does, unless it fails or times out; None:
+            answered, or interrupted where the next clip comes over its answer.
         within_ms: first audio comes so soon.
         cold_within_ms: also right after the start of the pipeline.
         max_wer: word error rate at most, over all repeats.
@@ -168,7 +169,7 @@ def read_suite(path: Path) -> Suite:
 def suite_of(clips: Sequence[Path], repeats: int, cold: int) -> Suite:
     """A suite without expectations."""
     names = ", ".join(clip.name for clip in clips[:3]) + (", ..." if len(clips) > 3 else "")
-    said = [Saying(file=str(clip.absolute())) for clip in clips]
+    said = [Saying(file=str(clip.absolute()), outcome=ANY) for clip in clips]
     return Suite(name=names, repeats=repeats, cold=cold, clip=said)
 
 

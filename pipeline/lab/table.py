@@ -6,17 +6,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.lab.run import Run, Turn, samples
+from pipeline.lab.run import BROKEN, Run, Turn, samples
 from pipeline.lab.steps import longest
 from pipeline.report import summarize
 from pipeline.terminal.words import clean
 
-BAD = ("failed", "timed out")
-
 
 def turn_line(turn: Turn) -> RenderableType:
     """A turn as one line: how it ended, how soon, and what took longest."""
-    style = "green" if turn.outcome == "answered" else "red" if turn.outcome in BAD else "yellow"
+    style = "green" if turn.outcome == "answered" else "red" if turn.outcome in BROKEN else "yellow"
     line = Text.assemble(
         (turn.name, "bold"),
         f" {turn.repeat}" if turn.warm else " cold",

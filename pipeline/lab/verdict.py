@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
-from pipeline.lab.run import Check, Run, Turn, samples
+from pipeline.lab.run import BROKEN, Check, Run, Turn, samples
 from pipeline.lab.steps import STAGES, describe, longest
-from pipeline.lab.suite import Conversation, Saying, Suite
+from pipeline.lab.suite import ANY, Conversation, Saying, Suite
 from pipeline.lab.words import has, rate
 
 INTERRUPTED, ANSWERED = "interrupted", "answered"
@@ -120,7 +120,7 @@ class _Judge:
         """Every check; `outcome` is how the turn is to end, "" if it is none."""
         yield self._each("errors", lambda turn: not turn.errors, lambda missed: missed[0].errors[0])
         if outcome:
-            yield self._each("outcome", lambda turn: turn.outcome == outcome, _outcomes(outcome))
+            yield self._each("outcome", partial(_ends, outcome), _outcomes(outcome))
             yield from self._reply()
             yield from self._time()
             if self.say.max_wer is not None:
@@ -176,11 +176,13 @@ class _Judge:
 
     def _silent(self, bound: float) -> Check:
         """Answers that were silent when the voice came kept nobody waiting."""
+        spoken_on = sum(not turn.interrupted for turn in self.turns)
+        if spoken_on:
+            text = f"the answer was not interrupted in {spoken_on} of {len(self.turns)}"
+            return self._check("silent_within_ms", False, text)
         values = samples(self.turns, "silent_ms")
         if not values:
-            cut = all(turn.over_answer_ms is not None for turn in self.turns)
-            text = "the answer was silent already" if cut else "no answer was interrupted"
-            return self._check("silent_within_ms", cut, text)
+            return self._check("silent_within_ms", True, "the answer was silent already")
         passed, text = self._percentile("silent after the voice", values, bound)
         return self._check("silent_within_ms", passed, text)
 
@@ -211,6 +213,10 @@ class _Judge:
 
     def _check(self, kind: str, passed: bool, text: str, phase: str = "") -> Check:
         return Check(key=self.key, kind=kind, warm=self.warm, passed=passed, text=text, phase=phase)
+
+
+def _ends(expected: str, turn: Turn) -> bool:
+    return turn.outcome not in BROKEN if expected == ANY else turn.outcome == expected
 
 
 def _has(wanted: str, turn: Turn) -> bool:

@@ -1,6 +1,7 @@
 """The page: a run put into the template."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -12,7 +13,7 @@ from pipeline.lab.report.distribution import paths, spread
 from pipeline.lab.report.scale import percentile, scale_of
 from pipeline.lab.report.waterfall import CloseUp, Overview, close_up, overview
 from pipeline.lab.report.waves import curve
-from pipeline.lab.run import Conversation, Run, Turn, samples
+from pipeline.lab.run import BROKEN, Conversation, Run, Turn, samples
 from pipeline.lab.steps import STAGES
 from pipeline.lab.tell import METRIC_NAMES, failures, unjudged
 from pipeline.lab.words import rate
@@ -104,10 +105,10 @@ def choose(run: Run) -> list[Scene]:
         return [_alone(turn, number) for number, turn in enumerate(run.turns[:PICTURES])]
     warm = [n for n in sorted(by_index) if run.conversations[n].warm]
     firsts = list({run.conversations[n].name: n for n in reversed(warm)}.values())
-    bad = [n for n in sorted(by_index) if _is_bad(by_index[n])]
-    slowest = sorted(by_index, key=lambda n: -_slowest(by_index[n]))
-    kept = sorted(_as_many(dict.fromkeys([*firsts, *bad, *slowest]), by_index))
+    bad = [n for n in sorted(by_index) if run.conversations[n].strays or _is_bad(by_index[n])]
     missed = {check.key for check in run.checks if not check.passed}
+    slowest = sorted(by_index, key=lambda n: -_slowest(by_index[n], missed))
+    kept = sorted(_as_many(dict.fromkeys([*firsts, *bad, *slowest]), by_index))
     late = [n for n in slowest if missed & {turn.name for turn in by_index[n]}]
     opened = bad[:OPENED] or late[:OPENED] or firsts[:OPENED]
     return [_scene(run, n, by_index[n], opened=n in opened) for n in kept]
@@ -197,11 +198,25 @@ def _scene(run: Run, index: int, turns: list[Turn], *, opened: bool) -> Scene:
 
 
 def _is_bad(turns: Sequence[Turn]) -> bool:
-    return any(t.errors or t.cut_off or t.outcome in ("failed", "timed out") for t in turns)
+    return any(
+        turn.errors
+        or turn.cut_off
+        or turn.false_cut_offs
+        or turn.outcome in BROKEN
+        or ("first_audio" in turn.phases and turn.first_audio_ms is None)
+        for turn in turns
+    )
 
 
-def _slowest(turns: Sequence[Turn]) -> float:
-    return max((turn.first_audio_ms or 0.0 for turn in turns), default=0.0)
+def _slowest(turns: Sequence[Turn], missed: Collection[str]) -> float:
+    """The latest first audio; an answer that is missing, and was expected, is later than any."""
+
+    def late(turn: Turn) -> float:
+        if turn.first_audio_ms is None:
+            return math.inf if turn.name in missed else 0.0
+        return turn.first_audio_ms
+
+    return max(map(late, turns), default=0.0)
 
 
 def _ahead(turns: Sequence[Turn]) -> float | None:

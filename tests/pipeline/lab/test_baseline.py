@@ -39,6 +39,19 @@ def test_noise_is_never_called_a_regression(count: int, spread: float) -> None:
     assert not any(found(*each) for each in pairs)
 
 
+@pytest.mark.parametrize(("turns", "repeats"), [(12, 1), (6, 2), (4, 5)])
+def test_many_turns_of_few_repeats_have_no_verdict_together(turns: int, repeats: int) -> None:
+    """Resampled within turns of one pair each, any noise was sure."""
+    for seed in range(TRIES):
+        values = [noisy(2 * seed + n, turns * repeats) for n in range(2)]
+        values[1] = [ms * 1.15 for ms in values[1]]
+        before, after = (
+            run_of(*(turn(f"{n % turns}", ms, n // turns) for n, ms in enumerate(run)))
+            for run in values
+        )
+        assert all(each.ratio is None for each in compare(before, after))
+
+
 def test_four_per_cent_slower_is_not_called_one_either() -> None:
     assert not any(found(noisy(2 * n, 20), noisy(2 * n + 1, 20, 1.04)) for n in range(TRIES))
 
@@ -117,11 +130,28 @@ def test_all_turns_together_come_last_and_name_the_step_that_grew() -> None:
 
 
 def test_a_baseline_of_other_turns_is_told_and_no_verdict() -> None:
-    (told,) = compare(run_of(turn("a")), run_of(turn("b")))
-    assert (told.pairs, told.regression) == (0, False)
-    assert comparison_text(told) == (
-        "all turns: first audio: 0 pairs with the baseline, 10 are needed for a verdict"
+    told = compare(run_of(turn("a")), run_of(turn("b")))
+    assert [(each.key, each.pairs, each.regression) for each in told] == [
+        ("b", 0, False),
+        ("a", 0, False),
+    ]
+    assert comparison_text(told[0]) == (
+        "b: first audio: 0 pairs with the baseline, 10 are needed for a verdict"
     )
+    (nothing,) = compare(run_of(), run_of())
+    assert comparison_text(nothing).startswith("all turns: first audio: 0 pairs")
+
+
+def test_a_turn_that_only_one_of_the_runs_has_is_told() -> None:
+    """It was left out, and the page said that nothing had become slower."""
+    both = [turn("a", repeat=n) for n in range(12)]
+    before = run_of(*both, *(turn("old", repeat=n) for n in range(12)))
+    after = run_of(*both, *(turn("new", repeat=n) for n in range(12)))
+    assert {each.key: each.pairs for each in compare(before, after)} == {
+        "a": 12,
+        "new": 0,
+        "old": 0,
+    }
 
 
 def test_what_lies_far_out_is_pulled_in_and_nothing_else() -> None:

@@ -56,5 +56,13 @@ def test_an_answer_that_never_comes_is_waited_for_as_long_as_a_voice_may_be_late
 
 
 def test_a_turn_that_never_ends_is_an_error_with_its_name() -> None:
+    talk = FakeTalk(Script(0.4, 1e9))
     with pytest.raises(SessionError, match=f"a: .* did not end within {CLIP_S + LIMIT_S:.0f} s"):
-        held(Script(0.4, 1e9), said("a"))
+        run(hold(talk, [said("a")]))
+    assert talk.closed, "its lane is free for the next one"
+
+
+def test_a_conversation_may_last_as_long_as_its_turns_do() -> None:
+    """Its limit was that of all its clips together, whatever their answers and pauses took."""
+    clips = [said(name, pause_s=60.0) for name in "abcdefghij"]
+    assert len(held(Script(0.4, 15.0), *clips).said) == len(clips)

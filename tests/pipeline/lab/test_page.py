@@ -104,6 +104,33 @@ def test_every_run_makes_a_page_that_needs_nothing_else(run: Run) -> None:
     assert anchors <= set(reader.ids), "every link leads somewhere"
 
 
+@pytest.mark.parametrize(
+    "hit",
+    [
+        {"first_audio_ms": None, "underruns_ms": [80.0]},
+        {"false_cut_offs": 1},
+        {"first_audio_ms": None, "phases": {}, "outcome": "no speech"},
+    ],
+)
+def test_the_turn_that_missed_is_drawn_and_opened(hit: dict[str, object]) -> None:
+    """One without a first audio that counts was taken for the fastest."""
+    run = talks(3 * PICTURES)
+    number = 2 * PICTURES  # neither the first nor the slowest
+    turns = list(run.turns)
+    turns[number] = turns[number].model_copy(update=hit)
+    missed = Check(key=turns[number].name, kind="within_ms", warm=True, passed=False, text="")
+    run = run.model_copy(update={"turns": turns, "checks": [missed]})
+    assert {scene.index: scene.opened for scene in choose(run)}.get(number)
+
+
+def test_a_close_up_reaches_as_far_as_the_turn_took() -> None:
+    late = turn(ms=12_000.0, speech_end_s=1.5, wave=Wave(start_s=1.0, seconds=13.0).model_dump())
+    plot = close_up(late)
+    assert plot
+    at = {guide.kind: guide.at for guide in plot.guides}
+    assert at["speech_end"] < at["first_audio"] < 100
+
+
 def test_what_was_said_is_text_and_no_markup() -> None:
     evil = "<script>alert(1)</script>"
     html, reader = read(run_of(turn(reply=evil, heard=evil, transcript=evil, said=evil)))

@@ -110,12 +110,13 @@ def interrupted(stop_s: float) -> tuple[Turn, Turn]:
 def test_how_soon_an_answer_is_silent_after_a_voice() -> None:
     one, two = interrupted(4.62)
     assert one.outcome == "interrupted"
-    assert two.over_answer_ms == pytest.approx(1200)
+    assert (two.over_answer_ms, two.interrupted) == (pytest.approx(1200), True)
     assert two.silent_ms == pytest.approx(120, abs=10), "not until the next answer"
 
 
 def test_an_answer_that_was_silent_already_kept_nobody_waiting() -> None:
-    assert interrupted(4.2)[1].silent_ms is None, "not a negative one, and not zero"
+    two = interrupted(4.2)[1]
+    assert (two.interrupted, two.silent_ms) == (True, None), "not a negative one, and not zero"
 
 
 def test_an_interruption_that_came_too_late() -> None:
@@ -134,6 +135,15 @@ def test_a_murmur_over_an_answer(outcome: Outcome, goes_on: bool) -> None:
     _, (_, murmur) = recorded(clips, told([1.0, 4.0], [first]))
     assert murmur.goes_on is goes_on
     assert murmur.words is None, "nobody wants to know its words"
+
+
+def test_the_close_up_of_an_answer_that_came_late_shows_it() -> None:
+    """It ended after 8 s, and all that came later stood at its edge."""
+    late = ended(1.5, 2.5, 1, play_start=12_000.0, first_audio=12_000.0)
+    sound = np.zeros((16_000 * 20, 2), np.int16)
+    _, (one,) = recorded([said("a")], told([1.0], [late], sound))
+    assert one.wave
+    assert one.wave.start_s + one.wave.seconds > 2.5 + 12.0
 
 
 def test_the_picture_of_any_length_is_bounded() -> None:

@@ -1,11 +1,12 @@
 """What is said of an expectation that was missed."""
 
 import math
+from pathlib import Path
 
 import pytest
 
 from pipeline.lab.run import Check, Turn
-from pipeline.lab.suite import Suite
+from pipeline.lab.suite import Suite, suite_of
 from pipeline.lab.verdict import expected_outcome, judge, nearest_rank
 from tests.pipeline.lab.making import PHASES, run_of, turn
 
@@ -153,19 +154,33 @@ def test_interruptions() -> None:
         turns = [turn("c/0", outcome="interrupted"), turn("c/1", **over)]  # type: ignore[arg-type]
         return {check.kind: check for check in judge(suite, run_of(*turns)) if check.key == "c/1"}
 
-    assert told(over_answer_ms=510.0, silent_ms=150.0)["silent_within_ms"].passed
-    assert "is 350 ms, expected within 200" in told(silent_ms=350.0)["silent_within_ms"].text
+    cut = {"over_answer_ms": 510.0, "interrupted": True}
+    assert told(**cut, silent_ms=150.0)["silent_within_ms"].passed
+    assert "is 350 ms, expected within 200" in told(**cut, silent_ms=350.0)["silent_within_ms"].text
     assert not told()["over_answer_ms"].passed
     assert not told()["silent_within_ms"].passed
-    assert told(over_answer_ms=510.0)["silent_within_ms"].text == "the answer was silent already"
+    assert told(**cut)["silent_within_ms"].text == "the answer was silent already"
+    spoken_on = told(over_answer_ms=510.0, interrupted=False)["silent_within_ms"]
+    assert (spoken_on.passed, spoken_on.text) == (False, "the answer was not interrupted in 1 of 1")
 
 
 def test_only_warm_turns_are_held_against_the_time_until_silence() -> None:
     suite = conversation({}, {"over_answer_ms": 500, "silent_within_ms": 200})
-    cold = turn("c/1", warm=False, over_answer_ms=510.0, silent_ms=900.0)
-    warm = turn("c/1", over_answer_ms=510.0, silent_ms=150.0)
+    cold = turn("c/1", warm=False, over_answer_ms=510.0, interrupted=True, silent_ms=900.0)
+    warm = turn("c/1", over_answer_ms=510.0, interrupted=True, silent_ms=150.0)
     told = [check for check in judge(suite, run_of(cold, warm)) if check.kind == "silent_within_ms"]
     assert [(check.warm, check.passed) for check in told] == [(True, True)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "passed"),
+    [("answered", True), ("no speech", True), ("empty", True), ("failed", False)],
+)
+def test_clips_without_expectations_may_end_as_they_do(outcome: str, passed: bool) -> None:
+    """`voxring replay silence.wav` failed as soon as a report was asked for."""
+    suite = suite_of([Path("q.wav")], repeats=1, cold=0)
+    told = judge(suite, run_of(turn(ms=None, outcome=outcome)))
+    assert {check.kind: check.passed for check in told} == {"errors": True, "outcome": passed}
 
 
 @pytest.mark.parametrize("goes_on", [True, False, None])
