@@ -105,7 +105,8 @@ class Playout:
             voice: blocks of one answer after the other.
         """
         tick = Tick()
-        self._hear(self._sink.heard(now), tick)
+        if not self._is_flushing:  # else the sink counts what it throws away as gone, too
+            self._hear(self._sink.heard(now), tick)
         self._finish(gate, tick)
         if gate.answer != self._answer.number and not self._leave(gate, tick):
             return tick

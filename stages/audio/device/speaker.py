@@ -48,8 +48,10 @@ class Speaker:
         """The first frame that the last flush threw away; None: the device has not said yet."""
         if self._stream is None:
             return self._lost_at
+        # In this order: a device that obeys the flush in between has a cut, and all counts as played.
+        is_empty = self._stream.port.played >= self._flushed
         cut = self._stream.port.cut
-        return self._flushed if cut is None and self._stream.port.played >= self._flushed else cut
+        return self._flushed if cut is None and is_empty else cut
 
     def attach(self, stream: Stream, way: Way) -> None:
         """Play through a stream that is about to start."""

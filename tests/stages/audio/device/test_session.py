@@ -179,6 +179,55 @@ def test_what_is_held_goes_on_where_it_was_silent() -> None:
         assert Event.UNDERRUN not in events(desk)
 
 
+def stall(desk: Desk, ms: int) -> None:
+    """The device plays on while this program does not run."""
+    until = desk.now + ms * MS
+    while desk.card.due <= until:
+        desk.card.call()
+    desk.now = until
+
+
+def test_what_is_held_goes_on_where_it_was_silent_after_a_stall_too() -> None:
+    """What the flush threw away counted as heard, and its words were never said."""
+    answer = np.concatenate([np.full(160, 1000 + 10 * n, np.int16) for n in range(100)])
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, answer, VOICE_RATE, block=160)
+        desk.session.step()
+        desk.run(300)
+        desk.turn.hold = True
+        desk.session.step()
+        stall(desk, 150)
+        desk.session.step()
+        assert desk.lane.played.position <= 40
+        desk.turn.hold = False
+        desk.run(1500)
+        played = desk.played[desk.played != 0] * 32768
+        assert np.array_equal(np.round(played), answer)
+
+
+def test_the_next_answer_is_heard_after_a_stall_in_an_interruption() -> None:
+    """All was taken for heard before the device had said where it was silent; then it was mute."""
+    with open_desk() as desk:
+        desk.run(300)
+        desk.speak(1, tone(0.4), VOICE_RATE, block=160)
+        desk.session.step()
+        desk.run(150)
+        desk.turn.answer = 2
+        desk.session.step()
+        stall(desk, 150)
+        desk.run(50)
+        assert desk.lane.played.final
+        loud = np.flatnonzero(np.abs(desk.played) > 0.01)
+        assert abs(desk.lane.played.position * 160 - (loud[-1] - loud[0])) <= 160
+        calls = len(desk.card.log)
+        desk.speak(3, tone(0.3, hz=880.0), VOICE_RATE)
+        desk.session.step()
+        desk.run(1000)
+        loud = np.flatnonzero(np.abs(np.concatenate(desk.card.log[calls:])) > 0.01)
+        assert (loud[-1] - loud[0]) / RATE == pytest.approx(0.3, abs=0.01)
+
+
 def test_a_pause_that_is_wanted_is_no_gap_though_no_sound_was_there() -> None:
     with open_desk() as desk:
         desk.run(300)
