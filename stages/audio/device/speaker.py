@@ -48,7 +48,7 @@ class Speaker:
         """The first frame that the last flush threw away; None: the device has not said yet."""
         if self._stream is None:
             return self._lost_at
-        # In this order: a device that obeys the flush in between has a cut, and all counts as played.
+        # In this order: once the flush is obeyed there is a cut, and all counts as played.
         is_empty = self._stream.port.played >= self._flushed
         cut = self._stream.port.cut
         return self._flushed if cut is None and is_empty else cut
