@@ -81,7 +81,8 @@ class TurnConfig(Section):
         input_timeout_s: sound that stops arriving in mid-speech for so long ends the turn.
         answer_timeout_s: a turn whose answer does not begin for so long ends as timed out.
         barge_in: what ends an answer: words (a voice only holds it), any voice, or nothing (off).
-        hold_ms: a voice that brings no words for so long no longer holds an answer.
+        hold_ms: a voice that brings no words for so long no longer holds an answer; if an echo has
+            damaged it, its words may take two seconds.
         backchannels: what is said only to show that one listens, and does not end an answer.
         commands: what ends an answer even if the recogniser is unsure of it.
         unsure_below: mean log probability below which short words over an answer are taken for a
@@ -107,7 +108,7 @@ class TurnConfig(Section):
     input_timeout_s: float = Field(1.0, gt=0)
     answer_timeout_s: float = Field(20.0, gt=0)
     barge_in: Literal["words", "voice", "off"] = "words"
-    hold_ms: int = Field(1500, ge=100, le=10_000)
+    hold_ms: int = Field(3000, ge=100, le=10_000)
     backchannels: list[str] = Field(
         [
             *("uh-huh", "mm-hmm", "mhm", "mm", "hmm", "hm", "uh", "um", "ah", "oh", "huh", "aha"),

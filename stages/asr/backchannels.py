@@ -8,13 +8,15 @@ _HUM = re.compile(r"[mhn]+")  # "Mm-hmm", "M.H.N.": no word of any language is s
 _DRAWN_OUT = re.compile(r"(\w)\1{2,}")  # "mmm", as recognisers write it
 
 SHORT_S = 1.2
+MOST_WORDS = 3  # that are made of a hum; none of 37 gave more, and a damaged question does
 
 
 class Backchannels:
     """Tells "uh-huh" from an interruption.
 
     A hum has no spelling, so a recogniser makes words of it ("in them", "and anthem"). It is unsure
-    of them, and they are short; `benchmarks/murmurs.py` measures how far that tells them apart.
+    of them, and they are short and few; `benchmarks/murmurs.py` measures how far that tells them
+    apart.
 
     Args:
         phrases: words that mean "go on"; case, hyphens and punctuation do not matter.
@@ -51,7 +53,8 @@ class Backchannels:
             sound_s: how long the sound was, with the pre-roll.
         """
         plain = tuple(part for word in words for part in _plain(word))
-        unsure = avg_logprob < self._unsure_below and sound_s < SHORT_S
+        is_short = sound_s < SHORT_S and len(plain) <= MOST_WORDS
+        unsure = avg_logprob < self._unsure_below and is_short
         return unsure and bool(self._longest) and plain not in self._commands
 
 

@@ -92,7 +92,7 @@ class Listener:
         self._mel.clear()
         self._done: Words = ()  # of sound that is forgotten
         self._gone = 0  # samples of it; places in the turn are counted from its beginning
-        self._words: Words = ()  # of the sound that is kept, by its last decode
+        self._heard = Transcript()  # the sound that is kept, by its last decode
         self._pause: _Pause | None = None  # the newest, if what comes before it was decoded
         self._language = ""
 
@@ -126,7 +126,7 @@ class Listener:
             self._pause = _Pause(end, heard.words)
         else:
             heard = yield from self._partial(max(0, end - self._gone))
-        self._words = heard.words
+        self._heard = heard
         return replace(heard, words=(*self._done, *heard.words))
 
     def _shorten(self) -> None:
@@ -146,26 +146,29 @@ class Listener:
         )
 
     def _partial(self, samples: int) -> Decoding:
-        """The same of an unfinished sentence, with one attempt; the words before if it fails."""
+        """The same of an unfinished sentence, with one attempt; if it fails, what was heard before.
+
+        With its doubts: a failure makes nobody surer of it.
+        """
         sound = self._mel.sound[:samples]
         if samples < _EARLIEST or loudest_dbfs(sound) <= _FLOOR_DBFS:
-            return Transcript(self._words)
+            return self._heard
         voiced_s, window = voiced_seconds(sound), window_for(samples, self._shortest)
         encoded = self._whisper.encode(self._mel.window(samples, window))
         gone = self._gone
         yield 0
         if self._gone != gone:  # the sound was cut meanwhile
-            return Transcript(self._words)
+            return self._heard
         decode = self._whisper.generate(encoded, samples, window, self._language)
         decode = checked(decode, self._whisper.spell, voiced_s)
         if decode.silent or decode.doubtful:
-            return Transcript(self._words)
+            return self._heard
         heard = self._read(decode, samples)
         if samples < _CUT_AT_GAP:
             return heard
         yield 0
         if self._gone != gone:
-            return Transcript(self._words)
+            return self._heard
         return replace(heard, words=self._cut(encoded, decode, heard.words, samples))
 
     def _attempt(self, samples: int, window: int) -> Decode:
@@ -217,7 +220,7 @@ class Listener:
         self._mel.drop(cut)
         self._gone += cut
         self._done += words
-        self._words = ()
+        self._heard = Transcript()
 
 
 def transcribe(whisper: Model, samples: Samples) -> Transcript:

@@ -18,7 +18,7 @@ An answer that is asked for (`respond`) goes from LISTENING to RELEASED at once.
 
 Each state has a way out by time: HEARING by the endpointer's longest turn or sound that stops,
 PREPARING by silence, RELEASED, SPEAKING and NOTING by the answer's time-out, INTERRUPTED by
-`hold_ns`, or twice that while the recogniser has not said anything of a voice that goes on.
+`hold_ns`.
 """
 
 from dataclasses import dataclass, replace
@@ -71,7 +71,7 @@ class Manners:
 
     patience_ns: int
     barge_in: BargeIn = BargeIn.WORDS
-    hold_ns: int = 1_500_000_000
+    hold_ns: int = 3_000_000_000
     answers: bool = True
 
 
@@ -123,7 +123,6 @@ class _Over:
     Attributes:
         deadline: monotonic ns; behind it nobody waits for its words.
         judged: the recogniser has heard all of it, and no words to act on.
-        unheard: the recogniser has said nothing of it yet, and was not waited for longer.
     """
 
     turn: int
@@ -133,7 +132,6 @@ class _Over:
     soft_ended: bool = False
     released: bool = False
     judged: bool = False
-    unheard: bool = True
 
 
 @dataclass
@@ -308,7 +306,7 @@ class Turns:
         if self._cut and now >= self._cut.deadline:
             self._tell_cut(self._cut.ending)
         if self._over and now >= self._over.deadline:
-            self._wait_or_let_go(self._over, now)
+            self._let_go(self._over, now)
         if self._deadline is not None and now >= self._deadline:
             self._stop(Outcome.TIMED_OUT, now)
 
@@ -383,7 +381,6 @@ class Turns:
             self._note(Event.HOLD, now)
 
     def _judge(self, over: _Over, words: Words, now: int) -> None:
-        over.unheard = False
         if words.count and not words.backchannel:
             self._take_over(over, now)
         elif words.final:
@@ -399,14 +396,6 @@ class Turns:
             self._soft_end()
         if over.released:
             self._release(now)
-
-    def _wait_or_let_go(self, over: _Over, now: int) -> None:
-        """A busy recogniser is waited for once more: the answer must not go on over a voice."""
-        if over.unheard and not over.soft_ended and self.state is State.INTERRUPTED:
-            over.unheard = False
-            over.deadline = now + self.manners.hold_ns
-        else:
-            self._let_go(over, now)
 
     def _let_go(self, over: _Over, now: int) -> None:
         """The voice has brought no words: the answer goes on; words may come nevertheless."""

@@ -53,6 +53,7 @@ RULE = Backchannels(["okay"], ["stop", "hold on"], unsure_below=-0.95)
         ("In a moment.", -1.06, 1.3, False),  # too long for a hum
         ("Stop", -1.2, 0.8, False),  # known to be meant
         ("Hold on!", -1.2, 0.8, False),
+        ("Get a dog or", -1.1, 1.0, False),  # more than a hum is ever spelled: a damaged question
     ],
 )
 def test_words_made_of_a_hum(words: str, avg_logprob: float, sound_s: float, is_hum: bool) -> None:

@@ -178,7 +178,10 @@ def test_a_doubtful_decode_of_growing_speech_is_the_one_before() -> None:
     stream(listener, speech([1, 2]), step=8)
     model.doubt = 1
     listener.hear(speech([3]))
-    assert finished(listener.decode(final=False)).text == spell([1, 2])
+    before = listener._heard
+    assert before.avg_logprob < 0
+    told = finished(listener.decode(final=False))
+    assert (told.text, told.avg_logprob) == (spell([1, 2]), before.avg_logprob), "no surer of it"
     assert finished(listener.decode(final=False)).text == spell([1, 2, 3])
 
 

@@ -117,18 +117,26 @@ def test_a_voice_without_an_end_and_without_words_holds_for_a_while_only() -> No
     turns = over(speaking())
     assert turns.deadline == 10 + HOLD
     turns.words(said(turns, 0), 20)
+    turns.tick(9 + HOLD)
+    assert (turns.state, turns.hold) == (State.INTERRUPTED, True)
     turns.tick(10 + HOLD)
     assert (turns.state, turns.hold) == (State.SPEAKING, False)
     turns.words(said(turns, 2), 11 + HOLD)
     assert turns.state is State.HEARING
 
 
-def test_a_recogniser_that_has_said_nothing_of_a_voice_is_waited_for_once_more() -> None:
+@pytest.mark.parametrize("partial", [(0, False), (3, True)], ids=["nothing", "as unsure as a hum"])
+def test_an_answer_does_not_go_on_over_a_voice_whose_words_come_late(
+    partial: tuple[int, bool],
+) -> None:
+    """A first guess that is no words, or a hum, is not the last."""
     turns = over(speaking())
-    turns.tick(10 + HOLD)
-    assert (turns.state, turns.deadline) == (State.INTERRUPTED, 10 + 2 * HOLD)
-    turns.tick(10 + 2 * HOLD)
-    assert (turns.state, turns.hold) == (State.SPEAKING, False)
+    turns.words(said(turns, partial[0], backchannel=partial[1]), 20)
+    turns.mark(Mark.SOFT_END, 30)
+    turns.tick(9 + HOLD)
+    assert turns.hold
+    turns.words(said(turns, 5, final=True), 9 + HOLD)
+    assert (turns.state, turns.turn) == (State.PREPARING, 2)
 
 
 def test_noise_holds_an_answer_only_so_often() -> None:
