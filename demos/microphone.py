@@ -18,7 +18,7 @@ async def converse(file: Path | None, changes: list[str], clip: Path | None) -> 
     """Hold a conversation until q or Ctrl-C; with a clip, until that was answered.
 
     Returns:
-        Whether a turn failed.
+        Whether the clip was not answered.
     """
     config = load_config(file, [*changes, f"audio.stage={'file' if clip else 'device'}"])
     whole = asyncio.current_task()
@@ -40,7 +40,7 @@ async def converse(file: Path | None, changes: list[str], clip: Path | None) -> 
         except asyncio.CancelledError:
             if not has_quit:
                 raise
-    return talk.failed
+    return bool(clip) and talk.failed
 
 
 if __name__ == "__main__":
@@ -55,3 +55,5 @@ if __name__ == "__main__":
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
+    except asyncio.CancelledError:  # SIGTERM, or the terminal was closed
+        sys.exit(143)

@@ -75,7 +75,7 @@ class Pipeline:
     async def __aenter__(self) -> Self:
         self._check_folders()
         if self.config.audio.stage == "device":
-            check_devices(self.config.audio)
+            await check_devices(self.config.audio)
         supervisor = self._supervisor = Supervisor(self.config, self._on_progress)
         try:
             await supervisor.start()

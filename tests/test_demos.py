@@ -1,10 +1,13 @@
 """The demos run as they are printed."""
 
 import re
+import signal
 import sys
 from pathlib import Path
 
-from tests.pipeline.cli_running import OnTerminal, Started, environment
+import pytest
+
+from tests.pipeline.cli_running import OnTerminal, Started, all_gone, children, environment
 from tests.pipeline.running import tone
 
 ROOT = Path(__file__).parents[1]
@@ -44,12 +47,26 @@ def test_the_microphone_demo_shows_who_speaks_and_knows_the_keys(tmp_path: Path)
         assert terminal.modes == before
 
 
-def test_the_microphone_demo_can_be_quit(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("way", "code"), [("q", 0), ("Ctrl-C", 130), ("SIGTERM", 143), ("hang up", 143)]
+)
+def test_the_microphone_demo_ends_as_talk_does(tmp_path: Path, way: str, code: int) -> None:
     tone(tmp_path / "clip.wav", 0.4)
     with OnTerminal(*ARGUMENTS, cwd=tmp_path, program=PROGRAM) as terminal:
         before = terminal.modes
         terminal.wait_for("q quit")
-        terminal.press(b"q")
-        assert terminal.process.wait(5) == 0
-        assert terminal.modes == before
-        assert "Traceback" not in terminal.text
+        pids = [child.pid for child in children(terminal.process.pid)]
+        match way:
+            case "q":
+                terminal.press(b"q")
+            case "Ctrl-C":
+                terminal.press_ctrl_c()
+            case "SIGTERM":
+                terminal.process.send_signal(signal.SIGTERM)
+            case _:
+                terminal.hang_up()
+        assert terminal.process.wait(5) == code
+        assert all_gone(pids, 2.0)
+        if way != "hang up":
+            assert terminal.modes == before
+            assert "Traceback" not in terminal.text

@@ -1,5 +1,7 @@
 """`voxring devices`: the microphones and loudspeakers of this machine."""
 
+import asyncio
+
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +22,7 @@ def devices_command() -> None:
 
     * `voxring talk --set audio.input=2 --set audio.output=headset`
     """
-    devices = find_devices()
+    devices = asyncio.run(find_devices())
     if not devices:
         raise AudioError(NO_DEVICE, NO_DEVICE_REMEDY)
     for side in Side:

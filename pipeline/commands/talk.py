@@ -1,7 +1,6 @@
 """`voxring talk`: a conversation by microphone and loudspeaker."""
 
 import asyncio
-import signal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +31,6 @@ from pipeline.terminal.terminal import Terminal
 
 NOT_LIVE = ("file", "client")  # edges that hear no microphone by themselves
 PERSONA, DEVICES, KEPT = "Who answers", "Microphone and loudspeaker", "What is kept"
-SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @app.command("talk")
@@ -186,12 +184,9 @@ def _live(config: Config, *, has_clips: bool) -> Config:
 
 async def _talk(config: Config, clips: list[Question]) -> bool:
     """Hold the conversation; whether something failed. SIGTERM cancels it, as Ctrl-C does."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    task = asyncio.current_task()
     assert task
     end = _End(task)
-    for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            loop.add_signal_handler(number, end.terminate)
     with Terminal(
         stdout, lambda key: end.quit() if key is Key.QUIT else talk.press(key), end.terminate
     ) as tty:

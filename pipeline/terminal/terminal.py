@@ -19,6 +19,7 @@ from pipeline.terminal.keys import Key
 from pipeline.terminal.words import clean
 
 OUTPUTS = (1, 2)
+ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
@@ -30,7 +31,7 @@ class Terminal:
     Args:
         console: standard output.
         on_key: told of each key that means something.
-        on_gone: told when the terminal is there no more.
+        on_gone: told when the terminal is there no more, or the system wants an end.
 
     Attributes:
         display: where to show the conversation.
@@ -44,6 +45,7 @@ class Terminal:
         fd = Keyboard.find() if self.display.is_live else None
         self.has_keys = fd is not None
         self._keyboard = None if fd is None else Keyboard(fd, on_key, on_gone)
+        self._on_gone = on_gone
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -54,11 +56,12 @@ class Terminal:
             if self.display.is_live and sys.stderr.isatty():
                 stack.enter_context(ErrorLines(self._error_line))
             stack.callback(self.display.stop)
+            for number in ENDS:
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                    self._follow(stack, number, self._on_gone)
             if self._keyboard:
                 stack.enter_context(self._keyboard)
-                loop = asyncio.get_running_loop()
-                loop.add_signal_handler(signal.SIGTSTP, self._suspend)
-                stack.callback(loop.remove_signal_handler, signal.SIGTSTP)
+                self._follow(stack, signal.SIGTSTP, self._suspend)
             self._stack = stack.pop_all()
         return self
 
@@ -69,6 +72,13 @@ class Terminal:
         trace: TracebackType | None,
     ) -> None:
         self._stack.close()
+
+    @staticmethod
+    def _follow(stack: ExitStack, number: signal.Signals, do: Callable[[], object]) -> None:
+        """Until the block ends."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(number, do)
+        stack.callback(loop.remove_signal_handler, number)
 
     def _error_line(self, line: str) -> None:
         self.display.show(Note(clean(line)))

@@ -1,6 +1,9 @@
 """`voxring talk` on real sound devices, of a PulseAudio server of our own."""
 
+import asyncio
 import json
+import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +14,15 @@ import pytest
 import soundfile
 
 from benchmarks.sound_server import SoundServer, missing, sound_server
+from pipeline.errors import AudioError
 from pipeline.floor import Floor
 from pipeline.terminal.screen import SPOKEN
-from tests.pipeline.cli_running import SCRIPTED, OnTerminal, all_gone, children, voxring
+from stages.audio.device import probe
+from tests.pipeline.cli_running import SCRIPTED, OnTerminal, all_gone, children, to_parent, voxring
+from tests.pipeline.running import wait_until
 
 RATE = 48_000
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
 DEVICES = ("--input", "usb-mic", "--output", "usb-spk")
 
 
@@ -93,6 +99,37 @@ def test_a_device_that_is_not_there_is_told_at_once(server: SoundServer, tmp_pat
     assert "no microphone called 'nobody' (audio.input)" in finished.complaint
     assert "usb-mic" in finished.complaint
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("way", ["q", "Ctrl-C", "SIGTERM"])
+def test_it_ends_while_a_sound_system_hangs(tmp_path: Path, way: str) -> None:
+    """It was deaf for as long as it looked for devices; Ctrl-C was told as their fault."""
+    configuration = tmp_path / "asound.conf"
+    os.mkfifo(configuration)  # whoever reads it waits for a writer
+    with OnTerminal("talk", cwd=tmp_path, ALSA_CONFIG_PATH=str(configuration)) as terminal:
+        before = terminal.modes
+        assert wait_until(lambda: children(terminal.process.pid) != [], 20)
+        probe = [child.pid for child in children(terminal.process.pid)]
+        if way == "q":
+            terminal.press(b"q")
+        elif way == "Ctrl-C":
+            terminal.press_ctrl_c()
+        else:
+            to_parent(terminal.process, signal.SIGTERM)()
+        code = {"q": 0, "Ctrl-C": INTERRUPTED, "SIGTERM": TERMINATED}[way]
+        assert terminal.process.wait(2.0) == code
+        assert all_gone(probe, 2.0)
+        assert terminal.modes == before
+        assert "error" not in terminal.text
+
+
+def test_a_sound_system_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = tmp_path / "asound.conf"
+    os.mkfifo(configuration)
+    monkeypatch.setenv("ALSA_CONFIG_PATH", str(configuration))
+    monkeypatch.setattr(probe, "LIMIT_S", 0.3)
+    with pytest.raises(AudioError, match=r"the sound system did not answer within 0.3 s"):
+        asyncio.run(probe.find_devices())
 
 
 def test_without_a_sound_card_one_line_says_so(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """Looks for devices in a program of its own: `python -P -m stages.audio.device.probe`.
 
 Libraries of sound systems print what they like, keep threads and connections, and abort where a
-configuration is broken. None of that is to happen in the program that asks.
+configuration is broken. None of that is to happen in the program that asks, which goes on
+meanwhile: whoever is asked to end must not wait for a sound server that hangs.
 """
 
+import asyncio
+import contextlib
 import json
 import signal
-import subprocess
 import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from dataclasses import asdict
 from typing import Any
 
@@ -18,31 +21,45 @@ from stages.audio.device.devices import Device
 LIMIT_S = 10.0  # a sound server that does not answer
 
 
-def find_devices() -> list[Device]:
+async def find_devices() -> list[Device]:
     """All devices that are there now.
 
     Raises:
         AudioError: PortAudio is not installed, or cannot look.
     """
-    command = [sys.executable, "-P", "-m", __name__]
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", __name__),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        process_group=0,  # Ctrl-C is for the program that asks
+    )
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
+        async with asyncio.timeout(LIMIT_S):
+            out, _ = await program.communicate()
+    except TimeoutError:
         raise AudioError(
             f"the sound system did not answer within {LIMIT_S:g} s", portaudio.ADVICE
         ) from None
+    finally:
+        await _end(program)
     try:
-        told: dict[str, Any] = json.loads(done.stdout)
+        told: dict[str, Any] = json.loads(out)
     except ValueError:
         raise AudioError(
-            f"PortAudio {_ending(done.returncode)} while it looked for sound devices",
+            f"PortAudio {_ending(program.returncode or 0)} while it looked for sound devices",
             portaudio.ADVICE,
         ) from None
     if "error" in told:
         raise AudioError(*told["error"])
     return [Device(**fields) for fields in told["devices"]]
+
+
+async def _end(program: Process) -> None:
+    if program.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            program.kill()
+        await program.wait()
 
 
 def _ending(code: int) -> str:

@@ -150,10 +150,10 @@ class SoundDevices:
             raise
 
 
-def check(config: AudioConfig) -> None:
+async def check(config: AudioConfig) -> None:
     """Whether the devices of a configuration are there, before anything is started for them.
 
     Raises:
         AudioError: they are not, with the list; or PortAudio is not installed.
     """
-    chosen(config, find_devices())
+    chosen(config, await find_devices())
