@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pipeline.errors import SessionError
 from pipeline.supervisor import Supervisor
 from ringbuf import Closed, Lane
+from stages.messages import Caption, CaptionKind
 from stages.runner import OPEN_FAILED
 from stages.topology import CONTROL, STAGES
 
@@ -61,10 +62,7 @@ class Sessions:
             await self._until(lane, lambda: not self._late(lane), timeout)
             refused = [s for s in STAGES if lane.get(f"ack_{s}") & OPEN_FAILED]
             if refused:
-                raise SessionError(
-                    f"{', '.join(refused)} could not open a conversation",
-                    "Its own message stands in the log above",
-                )
+                raise SessionError("; ".join(_why(lane, stage) for stage in refused))
         except BaseException:  # whoever asked may be gone: the lane must not go with them
             self.release(lane)
             raise
@@ -140,3 +138,10 @@ async def _wait(changed: asyncio.Event, seconds: float) -> None:
             await changed.wait()
     except TimeoutError:
         return
+
+
+def _why(lane: Lane, stage: str) -> str:
+    """What a stage says of a conversation that it could not open."""
+    told = map(Caption.unpack, lane.command(f"captions_{stage}").read())
+    texts = [each.payload.decode() for each in told if each.kind is CaptionKind.ERROR]
+    return texts[-1] if texts else f"{stage} could not open a conversation"

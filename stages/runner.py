@@ -4,6 +4,7 @@ import heapq
 import logging
 from collections.abc import Callable, Iterable
 
+from pipeline.errors import VoxringError
 from pipeline.log_lines import FIELDS
 from ringbuf import Arena
 from stages.lane import Lane
@@ -134,7 +135,8 @@ class Runner:
             if lane.is_reopened:
                 lane.caption(CaptionKind.REOPENED)
         except Exception as error:
-            log.exception("lane %d could not be opened", lane.number)
+            if not isinstance(error, VoxringError):  # of which whoever asks is told all there is
+                log.exception("lane %d could not be opened", lane.number)
             lane.caption(CaptionKind.ERROR, text=f"{self.arena.me}: {error}")
             return OPEN_FAILED
         return 0

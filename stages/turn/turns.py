@@ -32,6 +32,7 @@ from stages.outcome import Outcome
 
 UINT32 = 0xFFFF_FFFF
 CUT_NS = 500_000_000  # within which the edge tells how much of a cut answer was heard
+REST_NS = 300_000_000  # behind a voice without words: an echo tears one voice into several
 MOST_HOLDS = 3  # of one answer: where noise has held it so often, only words end it
 
 
@@ -348,7 +349,7 @@ class Turns:
             self._over.released = True
             self._over.deadline = now + self.manners.hold_ns
             if self._over.judged:
-                self._over = None
+                self._let_go(self._over, now)
             return
         self._tell(Phase.CLOSED)
         if self.manners.answers:
@@ -373,7 +374,7 @@ class Turns:
         """Silence the answer while it is not known what the voice says."""
         assert self._over
         self._over.deadline = now + self.manners.hold_ns
-        if self.state in ANSWERING and self._holds < MOST_HOLDS:
+        if self.state in (State.RELEASED, State.SPEAKING) and self._holds < MOST_HOLDS:
             self._holds += 1
             self.state = State.INTERRUPTED
             self.hold = True
@@ -385,7 +386,10 @@ class Turns:
             self._take_over(over, now)
         elif words.final:
             over.judged = True
-            self._let_go(over, now)
+            if over.released:
+                self._let_go(over, now)
+            else:
+                over.deadline = now + REST_NS
 
     def _take_over(self, over: _Over, now: int) -> None:
         """The utterance over the answer is a turn of its own; the answer ends."""

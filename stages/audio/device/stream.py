@@ -187,6 +187,6 @@ def _refused(ways: tuple[Way, ...], error: Exception) -> str:
 
 def _remedy(ways: tuple[Way, ...]) -> str:
     """The other devices of that side."""
-    side = ways[0].side
-    others = [d for d in portaudio.devices() if d.channels(side)]
+    side, refused = ways[0].side, ways[0].device.name
+    others = [d for d in portaudio.devices() if d.channels(side) and d.name != refused]
     return f"Is another program using it? Set audio.{side} to one of: {listed(others)}"

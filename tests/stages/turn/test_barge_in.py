@@ -15,6 +15,7 @@ from stages.turn.turns import (
     ANSWERING,
     CUT_NS,
     MOST_HOLDS,
+    REST_NS,
     BargeIn,
     Ending,
     Manners,
@@ -80,13 +81,39 @@ def test_what_brings_no_words_lets_the_answer_go_on(words: tuple[int, bool]) -> 
     turns = over(speaking())
     turns.mark(Mark.SOFT_END, 20)
     turns.words(said(turns, words[0], final=True, backchannel=words[1]), 30)
+    assert (turns.state, turns.hold, turns.deadline) == (State.INTERRUPTED, True, 30 + REST_NS)
+    turns.tick(30 + REST_NS)
     assert (turns.state, turns.hold) == (State.SPEAKING, False)
-    turns.mark(Mark.RELEASE, 40)
+    turns.mark(Mark.RELEASE, 31 + REST_NS)
     assert turns.utterance == (turns.turn, turns.answer) == (1, 1)
     turns.played(Played(1, 9, final=True), WHOLE, 50)
     assert turns.endings == [Ending(1, 1, Outcome.ANSWERED, heard=9)]
     turns.start(60, 60)
     assert turns.turn == 2
+
+
+def test_a_voice_that_an_echo_has_torn_holds_the_answer_all_the_time() -> None:
+    """The answer went on for a tenth of a second between the two halves of a word."""
+    turns = over(speaking())
+    turns.mark(Mark.SOFT_END, 20)
+    turns.words(said(turns, 0, final=True), 30)
+    turns.mark(Mark.RESUME, 29 + REST_NS)
+    turns.tick(31 + REST_NS)
+    assert turns.hold
+    turns.words(said(turns, 2), 40 + REST_NS)
+    assert [notice.event for notice in turns.notices if notice.answer == 1] == [
+        Event.SPEECH_START,
+        Event.HOLD,
+        Event.INTERRUPT,
+    ]
+
+
+def test_silence_that_is_long_enough_for_a_turn_lets_the_answer_go_on() -> None:
+    turns = over(speaking())
+    turns.mark(Mark.SOFT_END, 20)
+    turns.words(said(turns, 0, final=True), 30)
+    turns.mark(Mark.RELEASE, 40)
+    assert (turns.state, turns.hold, turns.utterance) == (State.SPEAKING, False, (1, 1))
 
 
 def test_a_backchannel_may_go_on_as_a_question() -> None:
@@ -160,6 +187,7 @@ def test_the_answer_that_was_held_before_its_first_sound_begins_afterwards() -> 
     over(turns)
     turns.mark(Mark.SOFT_END, 20)
     turns.words(said(turns, 0, final=True), 20)
+    turns.mark(Mark.RELEASE, 20)
     assert turns.state is State.RELEASED
     over(turns, 30)
     turns.words(said(turns, 2), 40)

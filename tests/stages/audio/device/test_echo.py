@@ -1,16 +1,21 @@
 """What the microphone hears of the loudspeaker is found and taken out."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from benchmarks.sound_card import RATE, Room
 from pipeline.config import AudioConfig
 from pipeline.errors import AudioError
+from stages.audio.clip import load_clip
+from stages.audio.convert import resample
 from stages.audio.device.echo import FRAME, EchoLoss, Pairing, Played
 from stages.audio.device.edge import processor
 from tests.stages.audio.device.desk import Desk, open_desk
 
 Samples = np.ndarray
+QUESTION = Path(__file__).parents[4] / "demos" / "question.wav"
 
 
 class Recorded:
@@ -103,18 +108,20 @@ def test_the_real_canceller_learns_a_room(echo_db: float, delay_ms: int) -> None
         assert np.sqrt(np.mean(somebody**2)) > 1000
 
 
-@pytest.mark.parametrize(
-    "settings", [{"noise_suppression": True}, {"gain_control": True}, {"echo": "cancel"}]
-)
-def test_each_can_be_switched_alone(settings: dict[str, object]) -> None:
+def test_a_voice_too_soft_is_brought_up_and_one_loud_enough_is_not() -> None:
     pytest.importorskip("livekit.rtc", reason="the extra `talk` is not installed")
-    with open_desk(processor=processor, **settings) as desk:
-        desk.run(3000)
-        desk.card.room.say(noise(1.0))
-        desk.run(2000)
-        assert len(desk.firsts) > 150
-        loud = np.abs(np.concatenate(desk.heard).astype(float)).max()
-        assert loud > 1000
+    clip = load_clip(QUESTION)
+    voice = np.tile(resample(clip.samples, clip.rate, RATE), 4)
+    voice = voice / np.sqrt(np.mean(voice**2))
+    gains_db = {}
+    for dbfs in (-45.0, -20.0):
+        said = voice * 32768 * 10 ** (dbfs / 20)
+        with open_desk(processor=processor, gain_control=True) as desk:
+            desk.card.room.say(said.clip(-32768, 32767).astype("i2"))
+            desk.run(len(said) * 1000 // RATE)
+            heard = np.concatenate(desk.heard[-60:]).astype(float)
+            gains_db[dbfs] = 20 * np.log10(np.std(heard) / np.std(said[-60 * 512 :]))
+    assert gains_db[-45.0] > gains_db[-20.0] + 6
 
 
 def test_steady_noise_is_suppressed() -> None:

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.sound_server import SoundServer, missing, sound_server
 from pipeline.client_lane import ClientLane
 from pipeline.config import Config, builtin_configs, load_config
-from pipeline.errors import AudioError
+from pipeline.errors import AudioError, SessionError
 from pipeline.events import DeviceNotice, Event, TurnEnded
 from pipeline.pipeline import Pipeline
 from stages.audio.device import portaudio
@@ -115,7 +115,12 @@ def test_a_question_is_answered(
             assert await ask(server, lane, room, speaker) == (REPLY.encode(), Outcome.ANSWERED)
             assert lane.device.is_open
             lane.command(Command.MUTE)
-            assert lane.level_dbfs < -80  # a room of nothing
+            begun = lane.turns_begun
+            server.say(room, TONE, RATE).wait(10)
+            await asyncio.sleep(0.5)
+            assert lane.turns_begun == begun, "a microphone that is off hears nobody"
+            lane.command(Command.UNMUTE)
+            assert await ask(server, lane, room, speaker) == (REPLY.encode(), Outcome.ANSWERED)
 
     run(work, on_device(f"mic {name}", f"out {name}", options))
 
@@ -199,6 +204,29 @@ def test_a_device_that_is_not_there_is_an_error_with_the_list(server: SoundServe
 
     with pytest.raises(AudioError, match=r"no microphone called 'bathroom'.*kitchen mic"):
         run(work, on_device("bathroom", ""))
+
+
+@needs_server
+def test_a_device_that_cannot_be_opened_is_an_error_with_the_others(server: SoundServer) -> None:
+    """Not a silent fallback: the system's default would do, and is not asked."""
+    for name in ("attic", "cellar"):
+        server.plug(name, rate=48_000, channels=1, sample_format="int16")
+        server.microphone(f"{name} microphone", name)
+        server.speaker(f"{name} loudspeaker", name)
+
+    async def work(pipeline: Pipeline) -> None:
+        with pytest.raises(SessionError) as refused:
+            await pipeline.open()
+        told = str(refused.value)
+        assert told.startswith(
+            "audio: microphone 'attic microphone' cannot be opened at 48000 Hz: "
+        )
+        remedy = told.partition("one of: ")[2]
+        assert "cellar microphone" in remedy
+        assert "attic microphone" not in remedy
+
+    options = ", rate=48000, input_channels=64"  # more than the sound server has
+    run(work, on_device("attic microphone", "attic loudspeaker", options))
 
 
 @needs_server
