@@ -2,13 +2,17 @@
 
 The devices are those of a PulseAudio server of the benchmark's own, without a sound card: recorded
 questions are played into the one that the microphone hears, and the one that the loudspeaker plays
-into is recorded. Latency is measured on these recordings, not by the pipeline.
+into is recorded. Latency is measured on these recordings, not by the pipeline. Then both are in one
+room, so that the echo canceller works on what PortAudio's own stamps tell; and none is there.
 """
 
 import argparse
 import asyncio
+import os
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -30,12 +34,30 @@ from benchmarks.judge import Judge, plain
 from benchmarks.result import Figure, Result, load_now, make_result
 from benchmarks.sample import median
 from benchmarks.sound_server import SoundServer
+from pipeline.errors import AudioError
 from pipeline.pipeline import Pipeline
-from stages.outcome import Outcome
 
 QUESTIONS = ("dog-or-cat.mp3", "seine.mp3", "cars.wav")
 JUDGE = "bundle:whisper-base"
+NO_CARDS = "/usr/share/alsa/alsa.conf"  # the system's own: it knows of no sound server
+NO_CARD_CODE = 2
+TRIES = 3
+OPEN = ('audio.echo="cancel"', "llm.max_new_tokens=60")
 SETTINGS = ('audio.stage="device"', "llm.max_new_tokens=16")
+
+
+@dataclass(frozen=True)
+class Open:
+    """What came of a loudspeaker that the microphone hears as loud as itself.
+
+    Attributes:
+        loss_db: echo return loss enhancement at the end.
+        self_turns: that nobody but the echo began.
+    """
+
+    exchanges: list[Exchange]
+    loss_db: float
+    self_turns: int
 
 
 @dataclass(frozen=True)
@@ -101,10 +123,7 @@ class Case:
     @property
     def unanswered(self) -> int:
         """Questions without an answer."""
-        return sum(
-            each.ended is None or each.ended.timeline.outcome is not Outcome.ANSWERED
-            for each in self.exchanges
-        )
+        return sum(not each.is_answered for each in self.exchanges)
 
     def judge(self, judge: Judge) -> None:
         """Let somebody else listen to the answers."""
@@ -145,6 +164,9 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
     ):
         for kind in QUICK if options.quick else ALL:
             cases[kind.name] = await converse(options, server, kind, questions, progress)
+        both = await converse_openly(options, server, questions, progress)
+    progress("without a sound card")
+    without_s = max(without_card_s() for _ in range(TRIES))
     progress("what was heard of the answers")
     judge = Judge(JUDGE)
     for case in cases.values():
@@ -153,13 +175,19 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
         metrics.DEVICE.name,
         before=before,
         n=sum(len(case.exchanges) for case in cases.values()),
-        metrics=figures(cases),
+        metrics=figures(cases)
+        | {
+            "open_erle_db": both.loss_db,
+            "open_self_turns": both.self_turns,
+            "open_unanswered": sum(not each.is_answered for each in both.exchanges),
+            "without_card_s": without_s,
+        },
         settings={
             "quick": options.quick,
             "config": Path(options.config).name,
             "set": options.overrides,
         },
-        packages=("sounddevice", "soxr"),
+        packages=("sounddevice", "soxr", "livekit"),
     )
 
 
@@ -187,6 +215,40 @@ async def converse(
         progress(f"{kind.name}: {len(questions)} questions")
         exchanges = [await ask(server, lane, said, room, speaker) for said in questions]
         return Case(exchanges, lane.device.xruns)
+
+
+async def converse_openly(
+    options: argparse.Namespace,
+    server: SoundServer,
+    questions: Sequence[Spoken],
+    progress: Progress,
+) -> Open:
+    """One conversation in which the microphone hears the loudspeaker, undamped and at once."""
+    room = "open room"
+    server.plug("open", rate=48_000, channels=1, sample_format="int16")
+    server.microphone(f"microphone {room}", "open")
+    server.speaker(f"loudspeaker {room}", "open")
+    names = (f'audio.input="microphone {room}"', f'audio.output="loudspeaker {room}"')
+    config = read_config(options, *SETTINGS, *names, *OPEN)
+    async with Pipeline(config, progress.program) as pipeline, await pipeline.open() as lane:
+        progress(f"{room}: {len(questions)} questions")
+        exchanges = [await ask(server, lane, said, "open", "open") for said in questions]
+        return Open(exchanges, lane.device.echo_loss_db, lane.turns_begun - len(questions))
+
+
+def without_card_s() -> float:
+    """Until `voxring talk` says that there is no sound card, s.
+
+    Raises:
+        AudioError: it did not.
+    """
+    environment = {**os.environ, "ALSA_CONFIG_PATH": NO_CARDS}
+    before = time.monotonic()
+    command = [sys.executable, "-m", "pipeline", "talk"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    if done.returncode != NO_CARD_CODE or done.stderr.count("\n") != 1:
+        raise AudioError(f"voxring talk without a sound card: {done.returncode} {done.stderr!r}")
+    return time.monotonic() - before
 
 
 def figures(cases: dict[str, Case]) -> dict[str, Figure]:

@@ -164,7 +164,7 @@ async def measure(options: argparse.Namespace, progress: Progress) -> Result:
         metrics.DEVICE_ECHO.name,
         before=before,
         n=len(found),
-        metrics=figures(found),
+        metrics=figures(found, plan.seconds),
         settings={
             "quick": options.quick,
             "seconds": plan.seconds,
@@ -183,14 +183,19 @@ def _tell(echo: Echo, progress: Callable[[str], None]) -> None:
             progress(f"{each.over.said.path.stem}: {fault}")
 
 
-def figures(found: dict[str, Echo]) -> dict[str, Figure]:
-    """Sums over all conditions, and each one's part."""
+def figures(found: dict[str, Echo], seconds: float) -> dict[str, Figure]:
+    """Sums over all conditions, and each one's part.
+
+    Args:
+        seconds: of answers that each should have heard.
+    """
     silences = [ms for echo in found.values() for ms in echo.silences_ms]
     metrics: dict[str, Figure] = {
         "self_interruptions": sum(echo.interrupted for echo in found.values()),
         "self_turns": sum(echo.self_turns for echo in found.values()),
         "self_holds": sum(echo.held for echo in found.values()),
         "echo_s": sum(echo.seconds for echo in found.values()),
+        "echo_least_share": min((echo.seconds / seconds for echo in found.values()), default=None),
         "erle_db": min((echo.loss_db for echo in found.values()), default=None),
         "barge_in_p50_ms": median(silences),
         "barge_in_max_ms": max(silences, default=None),

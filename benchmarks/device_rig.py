@@ -21,6 +21,7 @@ from stages.audio.convert import convert
 from stages.audio.manifest import find_note
 from stages.audio.speech_end import find_speech_end
 from stages.event import Event
+from stages.outcome import Outcome
 from stages.topology import INPUT_RATE
 
 RECORD_RATE = 48_000
@@ -61,6 +62,11 @@ class Exchange:
     answer: NDArray[np.int16]
     latency_ms: float | None
     stamp_error_ms: float | None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether its answer was heard to its end."""
+        return self.ended is not None and self.ended.timeline.outcome is Outcome.ANSWERED
 
 
 def require_server() -> None:

@@ -1,8 +1,9 @@
 """Does every harm to a running pipeline that we know of, and tells what became of it.
 
-Each case is a pipeline of its own: a conversation is brought to a phase of its first turn, the
-fault comes, and then this conversation and another one ask once more. A case is good if the turn
-that was hit ended as it must, both next turns were answered, and nothing was left behind.
+Each case is a pipeline of its own: a conversation is brought to a phase of its first turn while
+another one has a turn too, the fault comes, and then both ask once more. A case is good if the turn
+that was hit and the one beside it ended as they must, both next turns were answered, and nothing
+was left behind.
 
 kill -9     each stage, in each phase
 stop        each stage hangs for good, and is replaced
@@ -71,6 +72,7 @@ class Case:
 
     Attributes:
         turn: how the turn that was hit ended, and `expected`; "-": there was none.
+        beside: how the other conversation's turn ended, and how it `may` have.
         following: how the next turns of this and of another conversation ended.
         trouble: what else is wrong; "": nothing.
     """
@@ -79,7 +81,9 @@ class Case:
     target: str
     phase: str
     expected: str
+    may: tuple[str, ...]
     turn: str = NONE
+    beside: str = NONE
     ended_s: float | None = None
     back_s: float | None = None
     following: tuple[str, ...] = ()
@@ -92,6 +96,7 @@ class Case:
         return (
             not self.trouble
             and self.turn == self.expected
+            and self.beside in self.may
             and (self.back_s or 0.0) <= BACK_S
             and set(self.following) == {answered}
         )
@@ -185,7 +190,7 @@ def run_case(kind: Kind, target: str, phase: str, clips: Path) -> Case:
         clips: folder for what is said.
     """
     expected = NONE if phase == IDLE else kind.turn
-    case = Case(kind.does, target, phase, expected)
+    case = Case(kind.does, target, phase, expected, kind.beside)
     if kind in KINDS[CLOCK] and not wall_clock.can_jump():
         return replace(case, trouble=f"{SKIPPED}: no C compiler")
     descriptors = count_descriptors()
@@ -224,6 +229,9 @@ async def drill(
     ):
         scene = Scene(pipeline, lane, case.target, clip, seen=seen)
         seen |= set(pipeline.stages.values())
+        other.play(clip)
+        if case.phase == IDLE:
+            await until_heard(other)
         await reach(scene, case.phase, first)
         hit = time.monotonic()
         await kind.strike(scene)
@@ -238,6 +246,10 @@ async def drill(
         await asyncio.sleep(PAUSE_S)  # what goes on without a pause is the turn that was lost
         while lane.turns_ended < lane.turns_begun:  # or, heard by a stage that was back, another
             await scene.turn_ended()
+        beside = await outcome(other, scene)
+        while other.turns_ended < other.turns_begun:
+            beside = await outcome(other, scene)
+        case = replace(case, beside=beside)
         following = await asyncio.gather(*(ask(each, clip, scene) for each in (lane, other)))
         trouble = kind.check(scene)
         if lane.turns_ended != lane.turns_begun:
@@ -258,13 +270,23 @@ async def reach(scene: Scene, phase: str, clip: Path) -> None:
         while not isinstance(await scene.next_event(), UserText):
             pass  # scripted: there are none before the last
     else:
-        while Played.unpack(lane.lane.get("played")).position < 5:
-            await asyncio.sleep(0.005)
+        await until_heard(lane)
+
+
+async def until_heard(lane: ClientLane) -> None:
+    """Until some of the answer was."""
+    while Played.unpack(lane.lane.get("played")).position < 5:
+        await asyncio.sleep(0.005)
 
 
 async def ask(lane: ClientLane, clip: Path, scene: Scene) -> str:
     """How the next turn ends."""
     lane.play(clip)
+    return await outcome(lane, scene)
+
+
+async def outcome(lane: ClientLane, scene: Scene) -> str:
+    """How the turn that runs on a lane ends."""
     while True:
         event = await (scene.next_event() if lane is scene.lane else lane.next_event())
         if isinstance(event, TurnEnded):
@@ -298,7 +320,18 @@ def render(cases: Sequence[Case], where: str) -> Table:
     good = sum(case.good for case in cases)
     caption = f"{good} of {len(cases)} cases good\n{where}"
     table = Table(title="faults drill", caption=caption, caption_justify="left")
-    for column in ("fault", "hits", "phase", "the turn", "ended s", "back s", "next turns", ""):
+    columns = (
+        "fault",
+        "hits",
+        "phase",
+        "the turn",
+        "ended s",
+        "beside",
+        "back s",
+        "next turns",
+        "",
+    )
+    for column in columns:
         table.add_column(column, justify="right" if column.endswith(" s") else "left")
     for case in cases:
         table.add_row(
@@ -306,11 +339,17 @@ def render(cases: Sequence[Case], where: str) -> Table:
             case.target,
             case.phase,
             case.turn,
-            *("" if s is None else f"{s:.2f}" for s in (case.ended_s, case.back_s)),
+            _seconds(case.ended_s),
+            case.beside,
+            _seconds(case.back_s),
             ", ".join(dict.fromkeys(case.following)),
             case.verdict,
         )
     return table
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 if __name__ == "__main__":

@@ -26,6 +26,8 @@ HOUR_S = 3600
 FULL_MIC_S = 5.0  # stopped for longer than the ring of the microphone lasts
 FULL_SPEECH_S = 68.0  # likewise
 ANSWERED, FAILED = Outcome.ANSWERED.label, Outcome.FAILED.label
+TIMED_OUT = Outcome.TIMED_OUT.label
+SHARED = (FAILED, ANSWERED)  # what a stage that dies was doing for all of them is lost
 NONE = "-"  # no turn was hit
 
 
@@ -95,6 +97,7 @@ class Kind:
         strike: does it.
         settle: waits until what was hit is there again.
         turn: how the turn that is hit ends; with none (idle) there is no end.
+        beside: how that of another conversation may end, which runs at the same time.
         check: what must be true after the next turn; says what is not.
         settings: of the pipeline, besides the drill's.
         around: holds while the pipeline runs.
@@ -107,6 +110,7 @@ class Kind:
     phases: tuple[str, ...] = PHASES
     settle: Act = nothing
     turn: str = ANSWERED
+    beside: tuple[str, ...] = (ANSWERED,)
     check: Check = no_restart
     settings: tuple[str, ...] = ()
     around: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
@@ -274,7 +278,17 @@ LONG_REPLY = 'llm.options={replies = ["All work and no play makes a dull voice, 
 LONG_QUESTION = 'asr.options={lines = ["All work and no play makes a dull ear, they say."]}'
 SOON_FULL = (PATIENT, "llm.system=''", "llm.context=128", "turn.answer_timeout_s=0.3")
 KINDS: dict[str, tuple[Kind, ...]] = {
-    KILL: (Kind("kill -9", STAGES, kill, settle=back, turn=FAILED, check=one_restart),),
+    KILL: (
+        Kind(
+            "kill -9",
+            STAGES,
+            kill,
+            settle=back,
+            turn=FAILED,
+            beside=SHARED,
+            check=one_restart,
+        ),
+    ),
     STOP: (
         Kind(
             "stop",
@@ -282,6 +296,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
             stop,
             settle=back,
             turn=FAILED,
+            beside=SHARED,
             check=one_restart,
             # Sound for longer than it takes to notice: else a stage that had done its part of the
             # turn may hang and the answer is heard all the same.
@@ -303,6 +318,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
             (ASR,),
             fill_speech,
             (SPEAKING,),
+            beside=(TIMED_OUT,),
             check=speech_was_whole,
             settings=(PATIENT, "turn.max_turn_s=120"),
             speaks_s=FULL_SPEECH_S,
@@ -312,6 +328,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
             (LLM,),
             fill_ids("heard"),
             (SPEAKING,),
+            beside=(TIMED_OUT,),
             check=others_timed_out,
             settings=(*SOON_FULL, LONG_QUESTION),
         ),
@@ -320,6 +337,7 @@ KINDS: dict[str, tuple[Kind, ...]] = {
             (TTS,),
             fill_ids("reply"),
             (SPEAKING,),
+            beside=(TIMED_OUT,),
             check=others_timed_out,
             settings=(*SOON_FULL, LONG_REPLY),
         ),

@@ -559,16 +559,35 @@ DEVICE = Benchmark(
     "A microphone and a loudspeaker through PortAudio: which words arrive, and how soon?",
     "questions",
     (
-        Metric("question_words_wrong_share", "words of the questions that were not understood"),
+        Metric(
+            "question_words_wrong_share",
+            "words of the questions that were not understood",
+            Bar(0.1),
+        ),
         Metric(
             "answer_words_wrong_share",
             "words of the answers that another Whisper does not hear in their recording",
+            Bar(0.1),
         ),
-        Metric("latency_p50_ms", "end of speech to first sound at -50 dBFS, both as recorded"),
-        Metric("latency_max_ms", "the longest"),
+        Metric(
+            "latency_p50_ms", "end of speech to first sound at -50 dBFS, both as recorded", Bar(600)
+        ),
+        Metric("latency_max_ms", "the longest", Bar(2000)),
         Metric("stamp_error_p50_ms", "first sound as recorded, later than the device's stamp"),
         Metric("unanswered", "questions with another outcome than answered", Bar(0)),
         Metric("xruns", "over- and underflows that the system told of"),
+        Metric(
+            "open_erle_db",
+            "echo return loss enhancement, both devices in one room",
+            Bar(15, upward=True),
+        ),
+        Metric("open_self_turns", "turns there that nobody but the echo began", Bar(0)),
+        Metric("open_unanswered", "questions there with another outcome than answered", Bar(0)),
+        Metric(
+            "without_card_s",
+            "until `voxring talk` says that there is no card, slowest of 3",
+            Bar(2),
+        ),
     ),
 )
 
@@ -596,8 +615,17 @@ DEVICE_ECHO = Benchmark(
         Metric("self_interruptions", "answers cut by their own echo, in all rooms", Bar(0)),
         Metric("self_turns", "turns that nobody but the echo began", Bar(0)),
         Metric("self_holds", "answers that their echo made pause, and that went on"),
-        Metric("echo_s", "seconds of answers in the microphone"),
-        Metric("erle_db", "echo return loss enhancement, the lowest of all rooms"),
+        Metric("echo_s", "seconds of answers in the microphone, all rooms"),
+        Metric(
+            "echo_least_share",
+            "of the time that was to be heard, in the room with the least",
+            Bar(1, upward=True),
+        ),
+        Metric(
+            "erle_db",
+            "echo return loss enhancement, the lowest of all rooms",
+            Bar(15, upward=True),
+        ),
         Metric("barge_in_p50_ms", "a voice over an answer to the answer's last sample"),
         Metric("barge_in_max_ms", "the longest", Bar(400)),
         Metric("tries", "questions said over answers"),

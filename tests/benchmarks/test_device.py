@@ -69,7 +69,9 @@ def test_turns_that_nobody_began_are_the_echo() -> None:
     echo = Echo(asked=[(1000 * MS, 2000 * MS)], begun=[1100 * MS, 2200 * MS, 5000 * MS])
     echo.tries = [tried(1180), tried(3000, Outcome.INTERRUPTED, Event.GO_ON)]
     assert echo.self_turns == 1
-    found = echo_figures({"10db-40ms": echo})
+    echo.seconds = 30
+    found = echo_figures({"10db-40ms": echo}, 60)
+    assert found["echo_least_share"] == 0.5
     assert (found["self_turns"], found["tries"], found["tries_gone_on"]) == (1, 2, 1)
     assert found["barge_in_max_ms"] == 180
     assert DEVICE_ECHO.ordered(found)

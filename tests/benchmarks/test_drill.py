@@ -15,13 +15,16 @@ from benchmarks.drill import Case
 from benchmarks.drill_faults import CLOCK, DISK, IDLE, KINDS, PHASES, RINGS, SLOW, SPEAKING
 from stages.topology import CONTROL, STAGES
 
-GOOD = Case("kill -9", "asr", "speaking", "failed", "failed", 0.1, 0.4, ("answered", "answered"))
+MAY = ("failed", "answered")
+NEXT = ("answered", "answered")
+GOOD = Case("kill -9", "asr", "speaking", "failed", MAY, "failed", "answered", 0.1, 0.4, NEXT)
 
 
 def test_a_case_is_good_only_if_all_of_it_is() -> None:
     assert GOOD.good
     for wrong in (
         replace(GOOD, turn="answered"),
+        replace(GOOD, beside="timed out"),
         replace(GOOD, following=("answered", "failed")),
         replace(GOOD, following=()),
         replace(GOOD, back_s=drill.BACK_S + 1),
