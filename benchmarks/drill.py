@@ -233,6 +233,8 @@ async def drill(
         if case.phase == IDLE:
             await until_heard(other)
         await reach(scene, case.phase, first)
+        while not other.turns_begun:
+            await asyncio.sleep(0.005)
         hit = time.monotonic()
         await kind.strike(scene)
         if case.phase != IDLE:
@@ -246,10 +248,8 @@ async def drill(
         await asyncio.sleep(PAUSE_S)  # what goes on without a pause is the turn that was lost
         while lane.turns_ended < lane.turns_begun:  # or, heard by a stage that was back, another
             await scene.turn_ended()
-        beside = await outcome(other, scene)
-        while other.turns_ended < other.turns_begun:
-            beside = await outcome(other, scene)
-        case = replace(case, beside=beside)
+        ends = [await outcome(other, scene) for _ in range(other.turns_begun)]
+        case = replace(case, beside=", ".join(ends))
         following = await asyncio.gather(*(ask(each, clip, scene) for each in (lane, other)))
         trouble = kind.check(scene)
         if lane.turns_ended != lane.turns_begun:

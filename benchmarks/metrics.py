@@ -650,6 +650,7 @@ SOAK = Benchmark(
     (
         Metric("memory_p50_mib", "memory of all programs, files aside"),
         *_growth("memory_mib", "memory of all programs, files aside, MiB", 16),
+        *_growth("late_memory_mib", "the same in the second half, MiB", 8),
         *_growth("descriptors", "open descriptors of all programs", 0.5),
         Metric("talk_latency_p50_ms", "first-audio latency of the conversations"),
         *_growth("talk_latency_ms", "first-audio latency of the conversations", 20),

@@ -4,7 +4,8 @@ A thousand conversations, one question each, and beside them half an hour of spe
 in one conversation, whose turns are ended by their limit. What each of the five programs and the
 client hold is noted every few seconds. A line through each quantity, without the first tenth,
 tells what it grew by, with a confidence interval of 95 %; growth that is sure is the lower end of
-that interval.
+that interval. Memory has another line through the second half alone: what fills up once is not a
+leak.
 """
 
 import argparse
@@ -293,7 +294,12 @@ def figures(noted: Noted) -> dict[str, Figure]:
     memory = total(noted.memory_mib.values())
     values["memory_p50_mib"] = median(value for _, value in memory)
     values["minutes"] = noted.minutes
-    growing = {"memory_mib": memory, "descriptors": noted.descriptors, **latency}
+    growing = {
+        "memory_mib": memory,
+        "late_memory_mib": late(memory),
+        "descriptors": noted.descriptors,
+        **latency,
+    }
     for name, samples in growing.items():
         found = trend(samples)
         values[name] = found.growth if found else None
@@ -301,9 +307,15 @@ def figures(noted: Noted) -> dict[str, Figure]:
         values[f"{name}.high"] = found.high if found else None
         values[f"sure_{name}"] = found.sure if found else None
     for program, samples in noted.memory_mib.items():
-        found = trend(samples)
-        values[f"memory_mib.{program}"] = found.growth if found else None
+        for name, part in (("memory_mib", samples), ("late_memory_mib", late(samples))):
+            found = trend(part)
+            values[f"{name}.{program}"] = found.growth if found else None
     return values
+
+
+def late(samples: Samples) -> Samples:
+    """The second half."""
+    return samples[len(samples) // 2 :]
 
 
 def total(parts: Iterable[Samples]) -> Samples:
