@@ -27,7 +27,7 @@ async def converse(file: Path | None, changes: list[str], clip: Path | None) -> 
 
     def on_key(key: Key) -> None:
         nonlocal has_quit
-        if key is Key.QUIT:
+        if key is Key.QUIT and not has_quit:
             has_quit = True
             whole.cancel()
         talk.press(key)  # m mute, space push to talk, i or Esc interrupt

@@ -31,7 +31,7 @@ class Terminal:
     Args:
         console: standard output.
         on_key: told of each key that means something.
-        on_gone: told when the terminal is there no more, or the system wants an end.
+        on_gone: told, once, when the terminal is there no more or the system wants an end.
 
     Attributes:
         display: where to show the conversation.
@@ -44,8 +44,8 @@ class Terminal:
         self.display = display_for(console)
         fd = Keyboard.find() if self.display.is_live else None
         self.has_keys = fd is not None
-        self._keyboard = None if fd is None else Keyboard(fd, on_key, on_gone)
-        self._on_gone = on_gone
+        self._keyboard = None if fd is None else Keyboard(fd, on_key, self._gone)
+        self._on_gone: Callable[[], object] | None = on_gone
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -58,7 +58,7 @@ class Terminal:
             stack.callback(self.display.stop)
             for number in ENDS:
                 if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                    self._follow(stack, number, self._on_gone)
+                    self._follow(stack, number, self._gone)
             if self._keyboard:
                 stack.enter_context(self._keyboard)
                 self._follow(stack, signal.SIGTSTP, self._suspend)
@@ -79,6 +79,12 @@ class Terminal:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(number, do)
         stack.callback(loop.remove_signal_handler, number)
+
+    def _gone(self) -> None:
+        """Whoever asks again while everything is ending changes nothing."""
+        on_gone, self._on_gone = self._on_gone, None
+        if on_gone:
+            on_gone()
 
     def _error_line(self, line: str) -> None:
         self.display.show(Note(clean(line)))
