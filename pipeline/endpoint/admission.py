@@ -4,7 +4,7 @@ import ipaddress
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from websockets.datastructures import Headers, MultipleValuesError
 
@@ -72,7 +72,7 @@ class Doorman:
         origin = _one(headers, "Origin")
         if not origin or origin in self._config.origins:
             return
-        if urlsplit(origin).netloc.lower() != host.lower():
+        if split_address(origin).netloc.lower() != host.lower():
             raise Refusal(403, "pages of this origin may not connect; see serve.origins")
 
     def identify(self, headers: Headers, query: Mapping[str, str]) -> str:
@@ -91,18 +91,27 @@ class Doorman:
             raise Refusal(401, "a valid token is needed", {"WWW-Authenticate": "Bearer"})
         return owner
 
-    def ticket(self, headers: Headers) -> str:
-        """A ticket for the owner of the token in a header; "" where none is needed.
-
-        Raises:
-            Refusal: 401.
-        """
-        owner = self.identify(headers, {})
+    def ticket(self, owner: str) -> str:
+        """A ticket for somebody who was identified; "" where that is nobody."""
         return self._tokens.ticket(owner, time.time()) if owner else ""
 
     def _host(self, headers: Headers) -> str:
         forwarded = _one(headers, "X-Forwarded-Host") if self._config.proxied else ""
         return forwarded or _one(headers, "Host")
+
+
+def split_address(address: str) -> SplitResult:
+    """The parts of what a client sent as an address.
+
+    Raises:
+        Refusal: 400.
+    """
+    try:
+        parts = urlsplit(address)
+        _ = parts.hostname, parts.port
+    except ValueError:
+        raise Refusal(400, "not a valid address") from None
+    return parts
 
 
 def is_loopback(host: str) -> bool:
@@ -141,4 +150,4 @@ def _one(headers: Headers, name: str) -> str:
 
 def _name(host: str) -> str:
     """The name or address in HOST:PORT."""
-    return urlsplit(f"//{host}").hostname or ""
+    return split_address(f"//{host}").hostname or ""

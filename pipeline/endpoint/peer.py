@@ -47,6 +47,7 @@ class Peer:
     def __init__(self, connection: Connection, wording: Wording, limits: ServeConfig) -> None:
         self.wording = wording
         self._connection = connection
+        connection.on_flood = lambda: self.close_soon(TOO_MANY, "too many pings")
         self._outbox = Outbox(limits.send_queue_ms, limits.send_queue_events)
         self._loop = asyncio.get_running_loop()
         per_s = limits.messages_per_s

@@ -39,6 +39,11 @@ class Places:
         """How many may still be taken."""
         return max(0, self._most() - self.taken)
 
+    def check(self, owner: str) -> None:
+        """Raises TooManyError if this token may have no more."""
+        if self._per_token and owner and self._taken[owner] >= self._per_token:
+            raise TooManyError(f"this token has {self._taken[owner]} conversations already")
+
     def take(self, owner: str) -> "Place":
         """Hold a place.
 
@@ -49,8 +54,7 @@ class Places:
             NoPlaceError: there is none.
             TooManyError: this token may have no more.
         """
-        if self._per_token and owner and self._taken[owner] >= self._per_token:
-            raise TooManyError(f"this token has {self._taken[owner]} conversations already")
+        self.check(owner)
         if not self.free:
             raise NoPlaceError(f"all {self._most()} places are taken")
         self._taken[owner] += 1

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from websockets.http11 import Request, Response
 
-from pipeline.endpoint.admission import Doorman, Refusal
+from pipeline.endpoint.admission import Doorman, Refusal, split_address
 from pipeline.endpoint.connection import Connection
 from pipeline.endpoint.metrics import CONTENT_TYPE
 from pipeline.endpoint.places import NoPlaceError, TooManyError
@@ -33,18 +33,20 @@ class Requests:
         self._doorman = doorman
         self._protocols = protocols
         self._files = page_files()
+        self._later = {"Retry-After": str(self._serve.retry_after_s)}
 
     def answer(self, connection: Connection, request: Request) -> Response | None:
         """A response; or None: the connection has a place now, and goes on to its upgrade."""
-        target = urlsplit(request.path)
+        path = ""
         try:
+            path = split_address(request.path).path
             self._doorman.check_origin(request.headers)
-            if target.path in self._protocols:
+            if path in self._protocols:
                 self._admit(connection, request, query_of(request.path))
                 return None
-            return self._document(target.path, request)
+            return self._document(path, request)
         except Refusal as refusal:
-            self._tell(refusal, target.path)
+            self._tell(refusal, path)
             return text(refusal.status, refusal.reason, refusal.headers)
 
     def _tell(self, refusal: Refusal, path: str) -> None:
@@ -56,7 +58,7 @@ class Requests:
     def _admit(self, connection: Connection, request: Request, query: dict[str, str]) -> None:
         """Reserve a place for it. Raises Refusal."""
         owner = self._doorman.identify(request.headers, query)
-        later = {"Retry-After": str(self._serve.retry_after_s)}
+        later = self._later
         if self._state.is_draining:
             raise Refusal(503, "the server ends", later)
         if not self._state.is_ready:
@@ -74,7 +76,12 @@ class Requests:
         if path == "/ticket":
             if request.method != "POST":
                 raise Refusal(405, "POST /ticket", {"Allow": "POST"})
-            ticket = self._doorman.ticket(request.headers)
+            owner = self._doorman.identify(request.headers, {})
+            try:  # a browser cannot read why its upgrade is refused
+                self._state.places.check(owner)
+            except TooManyError as error:
+                raise Refusal(429, str(error), self._later) from None
+            ticket = self._doorman.ticket(owner)
             return document(200, {"ticket": ticket, "expires_in_s": TICKET_S})
         if request.method not in ("GET", "HEAD"):
             raise Refusal(405, "GET only", {"Allow": "GET, HEAD"})

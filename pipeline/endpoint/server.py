@@ -74,7 +74,8 @@ class Server:
         doorman = Doorman(config.serve, load_tokens(config.serve.token_file))
         self._tls = tls_context(config.serve.tls_cert, config.serve.tls_key)
         self._requests = Requests(self.state, doorman, PROTOCOLS)
-        self._connection = partial(Connection, lobby=Lobby(MOST_WAITING))
+        self._lobby = Lobby(MOST_WAITING)
+        self._connection = partial(Connection, lobby=self._lobby)
         self._server: WebsocketServer | None = None
         self._watch: asyncio.Task[None] | None = None
 
@@ -150,6 +151,7 @@ class Server:
         self._server.close(reason="the server ends")
         ended = asyncio.create_task(self._server.wait_closed())
         await asyncio.wait([ended], timeout=ABORT_S)
+        self._lobby.abort()
         for peer in self.sessions.values():
             peer.abort()
         await ended

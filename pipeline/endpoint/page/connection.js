@@ -100,8 +100,8 @@ export class Connection {
       const address = await knock(this.#base, this.#token);
       if (this.#attempt === attempt) this.#dial(address);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if (this.#attempt === attempt) this.#refused(error);
+      const refusal = error instanceof Refusal ? error : new Refusal("The server cannot be reached.");
+      if (this.#attempt === attempt) this.#refused(refusal);
     }
   }
 

@@ -35,7 +35,7 @@ export async function knock(base, token) {
 
 async function askHealth(base) {
   const response = await ask(new URL("health", base), {});
-  const health = await response.json().catch(() => ({}));
+  const health = (await response.json().catch(() => null)) ?? {};
   const retryAfterS = Number(response.headers.get("Retry-After")) || 0;
   if (health.draining) throw new Refusal("The server is about to end.", { retryAfterS });
   if (health.ready === false) throw new Refusal("The server is not ready yet.", { retryAfterS });
@@ -50,9 +50,14 @@ async function askTicket(base, token) {
   const headers = { Authorization: `Bearer ${token}` };
   const response = await ask(new URL("ticket", base), { method: "POST", headers });
   if (response.status === 401) throw new Refusal("This token is not valid.", { needsToken: true });
-  if (response.status === 429) throw new Refusal("This token has too many conversations.");
+  if (response.status === 429) {
+    const retryAfterS = Number(response.headers.get("Retry-After")) || 0;
+    throw new Refusal("This token has too many conversations.", { retryAfterS });
+  }
   if (!response.ok) throw new Refusal(`The server gave no ticket (${response.status}).`);
-  return (await response.json()).ticket;
+  const { ticket } = await response.json().catch(() => ({}));
+  if (!ticket) throw new Refusal("The server gave no ticket.");
+  return ticket;
 }
 
 async function ask(address, options) {

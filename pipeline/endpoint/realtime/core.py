@@ -137,6 +137,7 @@ class Core:
                 self._hearing.began(event)
             case TurnClosed(turn=turn):
                 self._turn, self._microphone.is_committing = turn, False
+                self._is_void = False  # what was cancelled is no answer to this turn
                 self._hearing.closed(event, is_beta=self._dialect.is_beta)
             case UserText():
                 self._hearing.heard(event)
@@ -353,6 +354,9 @@ class Core:
     def _ended(self, event: TurnEnded) -> None:
         self._hearing.ended(event)
         self._responses.ended(event, self._fault)
+        outcome = event.timeline.outcome
+        if self._wanted and outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
+            self._end_wanted(outcome)  # `turn` has forgotten it, too
         self._fault = ""
         self._microphone.let_go(is_busy=self._is_busy)
 

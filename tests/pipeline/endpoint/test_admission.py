@@ -69,7 +69,7 @@ def test_anything_else_is_401(shown: dict[str, str]) -> None:
 
 def test_a_ticket_is_for_the_query_of_a_browser() -> None:
     doorman = Doorman(ServeConfig(host="0.0.0.0"), KNOWN)
-    ticket = doorman.ticket(headers(Authorization=f"Bearer {TOKEN}"))
+    ticket = doorman.ticket(doorman.identify(headers(Authorization=f"Bearer {TOKEN}"), {}))
     assert doorman.identify(headers(), {"ticket": ticket}) == "desk"
     with pytest.raises(Refusal):
         doorman.identify(headers(Authorization=f"Bearer {TOKEN}"), {"ticket": ticket})
@@ -112,6 +112,17 @@ def test_pages_of_others_may_not_use_a_visitor_s_browser(
     with pytest.raises(Refusal) as refused:
         doorman.check_origin(shown)
     assert refused.value.status == 403
+
+
+@pytest.mark.parametrize("address", ["[x]", "[x", "[::1]:port", "[::1]:99999"])
+@pytest.mark.parametrize("name", ["Host", "Origin"])
+def test_what_is_no_address_is_refused_and_not_an_error_of_ours(address: str, name: str) -> None:
+    doorman = Doorman(ServeConfig(), NOBODY)
+    shown = {"Host": "localhost:8765"}
+    shown[name] = address if name == "Host" else f"http://{address}"
+    with pytest.raises(Refusal) as refused:
+        doorman.check_origin(headers(**shown))
+    assert (refused.value.status, refused.value.reason) == (400, "not a valid address")
 
 
 def test_a_proxy_says_which_host_was_asked_for() -> None:

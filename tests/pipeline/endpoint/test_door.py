@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from websockets.exceptions import InvalidStatus
 
-from pipeline.endpoint.connection import Connection
+from pipeline.endpoint.connection import Connection, Lobby
 from tests.pipeline.endpoint.conftest import House
 from tests.pipeline.endpoint.running import Client, ask, closing, dial
 
@@ -112,6 +112,10 @@ def test_full_is_told_before_the_upgrade_and_a_place_comes_back(house: House, ge
                 for socket in (one, two, three):
                     await Client(socket).start()
                 assert await refusal(house, additional_headers=OTHER) == (503, "7")
+                ticket = (house.server.url, "/ticket", "POST")
+                status, headers, _ = await asyncio.to_thread(ask, *ticket, **BEARER)
+                assert (status, headers["Retry-After"]) == (429, "7"), "a browser can read this"
+                assert (await asyncio.to_thread(ask, *ticket, **OTHER))[0] == 200
                 _, _, body = await asyncio.to_thread(ask, house.server.url, "/health")
                 assert json.loads(body)["places"] == 0
         await house.idle()
@@ -193,6 +197,29 @@ def test_who_connects_and_says_nothing_keeps_nobody_out(
                 await asyncio.sleep(0.01)
 
     house.run(work)
+
+
+def test_many_that_say_nothing_come_at_once_and_are_no_more_than_they_may_be() -> None:
+    class Silent:
+        aborted = False
+
+        @property
+        def transport(self) -> "Silent":
+            return self
+
+        def abort(self) -> None:
+            assert not self.aborted
+            self.aborted = True
+
+    lobby, came = Lobby(5), [Silent() for _ in range(300)]
+    for connection in came:  # the loop does not get to close any of them meanwhile
+        lobby.enter(connection)  # type: ignore[arg-type]
+    assert [connection.aborted for connection in came] == [True] * 295 + [False] * 5
+
+
+@pytest.mark.parametrize("path", ["//[x]/", "//[::1]:port/health"])
+def test_a_path_that_is_no_address_is_refused(get, path: str) -> None:
+    assert get(path)[0] == 400
 
 
 def test_a_conversation_lasts_as_long_as_it_may(house: House) -> None:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.asyncio.client import ClientConnection
@@ -243,6 +244,47 @@ def test_a_flood_of_messages_costs_nobody_an_answer_but_its_sender(house: House)
                 await asyncio.gather(flooder, return_exceptions=True)
             assert ended["outcome"] == "answered"
         await house.idle()
+
+    house.run(work)
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_flood_of_pings_is_closed_and_fills_no_memory(house: House, reads: bool) -> None:
+    """The library answers each of them, and no queue of ours sees any."""
+
+    async def work(_: object) -> None:
+        async with dial(house.server, ping_interval=None) as one, dial(house.server) as two:
+            await Client(one).start()
+            neighbour = Client(two)
+            await neighbour.start()
+            (peer, _) = house.server.sessions.values()
+            if not reads:
+                one.transport.pause_reading()
+            pings = b"\x89\x80\0\0\0\0" * 50_000
+            one.transport.write(pings)
+            assert (await neighbour.ask())["outcome"] == "answered"
+            assert peer._connection.transport.get_write_buffer_size() < 65_536
+            if reads:
+                assert (await closing(one)).code == 1008
+            async with asyncio.timeout(5):
+                while len(house.server.sessions) > 1:
+                    await asyncio.sleep(0.02)
+            one.transport.abort()
+        await house.idle()
+
+    house.run(work)
+
+
+def test_whoever_says_nothing_keeps_no_server_from_ending(house: House) -> None:
+    """One silent connection held it for as long as a handshake may take."""
+
+    async def work(_: object) -> None:
+        async with another_server(house, "serve.open_timeout_s=30") as server:
+            target = urlsplit(server.url)
+            _, writer = await asyncio.open_connection(target.hostname, target.port)
+            async with asyncio.timeout(3):
+                await server.close()
+            writer.close()
 
     house.run(work)
 

@@ -198,6 +198,35 @@ def test_a_response_that_is_cancelled_before_it_begins(b: Bench) -> None:
     assert kinds(b.release()) == BEGINNING
 
 
+def test_what_was_cancelled_while_the_user_spoke_does_not_silence_the_answer_to_it(
+    b: Bench,
+) -> None:
+    b.turn += 1
+    b.happen(TurnBegan(b.turn, 100))
+    b.send("response.create")
+    b.send("response.cancel")
+    b.happen(UserText(b.turn, "Hello?", True))
+    b.happen(TurnClosed(b.turn, 900))
+    assert kinds(b.release(voice=True)) == BEGINNING
+    assert find(b.answer_all(), "response.done")["response"]["status"] == "completed"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMED_OUT, Outcome.FAILED])
+def test_a_response_that_was_asked_for_behind_a_turn_that_failed_is_told(
+    b: Bench, outcome: Outcome
+) -> None:
+    """It was waited for, for ever, and every other one was refused."""
+    b.manual()
+    b.turn += 1
+    b.happen(TurnBegan(b.turn, 100))
+    b.send("response.create")
+    b.happen(TurnClosed(b.turn, 900))
+    told = b.end(outcome)
+    assert find(told, "response.done")["response"]["status"] == "failed"
+    b.send("response.create")
+    assert kinds(b.release()) == BEGINNING
+
+
 def test_one_response_at_a_time(b: Bench) -> None:
     b.send("response.create")
     code = "conversation_already_has_active_response"
