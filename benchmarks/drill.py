@@ -72,7 +72,7 @@ class Case:
 
     Attributes:
         turn: how the turn that was hit ended, and `expected`; "-": there was none.
-        beside: how the other conversation's turn ended, and how it `may` have.
+        beside: how the other conversation's turns ended, and how each `may` have.
         following: how the next turns of this and of another conversation ended.
         trouble: what else is wrong; "": nothing.
     """
@@ -83,7 +83,7 @@ class Case:
     expected: str
     may: tuple[str, ...]
     turn: str = NONE
-    beside: str = NONE
+    beside: tuple[str, ...] = ()
     ended_s: float | None = None
     back_s: float | None = None
     following: tuple[str, ...] = ()
@@ -93,10 +93,11 @@ class Case:
     def good(self) -> bool:
         """All is as it must be."""
         answered = Outcome.ANSWERED.label
-        return (
+        return bool(
             not self.trouble
             and self.turn == self.expected
-            and self.beside in self.may
+            and set(self.beside) <= set(self.may)
+            and self.beside
             and (self.back_s or 0.0) <= BACK_S
             and set(self.following) == {answered}
         )
@@ -249,7 +250,7 @@ async def drill(
         while lane.turns_ended < lane.turns_begun:  # or, heard by a stage that was back, another
             await scene.turn_ended()
         ends = [await outcome(other, scene) for _ in range(other.turns_begun)]
-        case = replace(case, beside=", ".join(ends))
+        case = replace(case, beside=tuple(ends))
         following = await asyncio.gather(*(ask(each, clip, scene) for each in (lane, other)))
         trouble = kind.check(scene)
         if lane.turns_ended != lane.turns_begun:
@@ -340,7 +341,7 @@ def render(cases: Sequence[Case], where: str) -> Table:
             case.phase,
             case.turn,
             _seconds(case.ended_s),
-            case.beside,
+            ", ".join(case.beside),
             _seconds(case.back_s),
             ", ".join(dict.fromkeys(case.following)),
             case.verdict,

@@ -79,7 +79,7 @@ class ClientLane:
         self._sounding: int | None = None  # the answer whose sound was told last
         self._style = Style()  # what was asked for: a stage that is started again is told anew
         self._turn_settings = TurnSettings()
-        self._is_muted = False
+        self._is_muted = self._is_locked = self._is_held = False  # as it was commanded
 
     @property
     def turns_begun(self) -> int:
@@ -192,8 +192,13 @@ class ClientLane:
             self.edge.command(command)
         else:  # the rings of the edge have one writer: the edge, which passes it on
             self._order(command.pack(), "too many commands are waiting")
-        if command in (Command.MUTE, Command.UNMUTE):
-            self._is_muted = command is Command.MUTE
+        match command:
+            case Command.MUTE | Command.UNMUTE:
+                self._is_muted, self._is_held = command is Command.MUTE, False
+            case Command.LOCK | Command.UNLOCK:
+                self._is_locked = command is Command.LOCK
+            case Command.OPEN | Command.COMMIT:
+                self._is_held = command is Command.OPEN
 
     def report(self, answer: int, samples: int, *, final: bool = False) -> None:
         """Tell how much of an answer has left the loudspeaker, for a lane opened with a lead.
@@ -419,6 +424,10 @@ class ClientLane:
                 self.settle(self._turn_settings)
             if stage in (AUDIO, TURN) and self._is_muted:
                 self.command(Command.MUTE)
+            if stage == TURN and self._is_locked:
+                self.command(Command.LOCK)
+            if stage == TURN and self._is_held:
+                self.command(Command.OPEN)
         except VoxringError as error:
             self.tell(Fault(self.lane.get("turn"), f"{stage} has lost its settings: {error}"))
 

@@ -288,7 +288,8 @@ class LlmSession(Session):
         if run.turn != self.conversation.turn:
             self._answer_nothing(run)
             return
-        self._reply = None  # whatever comes in a turn, it voids an answer to what was before
+        # Whatever comes in a turn, it voids an answer to what was before, and how that ended.
+        self._reply, self._halted = None, False
         match run.kind:
             case Kind.ID if not self._broken:
                 self.conversation.hear(run.ids, run.position, at_once=at_once)

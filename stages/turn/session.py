@@ -104,19 +104,20 @@ class TurnSession(Session):
         self._deaf_until = 0  # monotonic ns
         self._last_sound = self._last_speech = now()
         self._is_idle = False
+        self._knows_place = not lane.is_reopened  # in the microphone's sound, by `_heard`
         self._greets = False  # as soon as somebody listens
         self._faults = lane.faults
         if not lane.is_reopened:
             lane.ended = lane.turn
             self._greets = bool(config.greeting)
         elif lane.ended != lane.turn:
-            self.turns.abandon(now())
+            self.turns.abandon(lane.played, now())
             self._publish()
 
     def _greet(self) -> None:
         """Let the answer speak first, unless somebody was quicker."""
         self._greets = False
-        if self.turns.state is State.LISTENING:
+        if self.turns.is_free:
             self._speak(Mark.GREET)
 
     def _speak(self, mark: Mark) -> None:
@@ -127,7 +128,7 @@ class TurnSession(Session):
 
     def _respond(self) -> None:
         """An answer was asked for: it comes once nobody speaks."""
-        if self.turns.wanted and self.turns.state is State.LISTENING:
+        if self.turns.wanted and self.turns.is_free:
             self._speak(Mark.ASK)
 
     def step(self) -> None:
@@ -157,6 +158,7 @@ class TurnSession(Session):
         self._follow_playback()  # what has just been released may be given up already
         self._publish()
         self._respond()
+        self._set_due()
 
     def fail(self, error: Exception) -> None:
         """The turn is lost with its answer; another one begins after a pause."""
@@ -171,6 +173,7 @@ class TurnSession(Session):
 
     def _lose_turn(self) -> None:
         was_open = self.endpointer.is_open
+        self._forget_pause()
         numbers = self.turns.utterance
         self.endpointer.end()
         self._account(Mark.RELEASE)
@@ -191,6 +194,7 @@ class TurnSession(Session):
         with self.lane.mic.read() as batch:
             # Behind the sound: whatever was asked before any of it is then known.
             self._commands.extend(map(CommandAt.unpack, self.lane.commands.read()))
+            self._find_place()
             self._obey()
             batch.consume(0)
             for count, block in enumerate(batch, 1):
@@ -198,6 +202,12 @@ class TurnSession(Session):
                     return
                 batch.consume(count)  # counted first: one that raises must not come again
                 yield from self._block(block)
+
+    def _find_place(self) -> None:
+        """A program that has begun anew and hears nothing is where its first command is."""
+        if self._commands and not self._knows_place and not len(self.lane.mic):
+            self._heard = max(self._heard, self._commands[0].sample)
+            self._knows_place = True
 
     def _obey(self) -> None:
         """Do what applies to the sound from here on."""
@@ -261,6 +271,7 @@ class TurnSession(Session):
         if block.rate != INPUT_RATE:
             raise AudioError(f"mic brings {block.rate} Hz, expected {INPUT_RATE} Hz")
         self._last_sound = self.now()
+        self._knows_place = True
         if block.first > self._heard:
             self._skip_to(block)
         samples = block.samples
@@ -348,7 +359,12 @@ class TurnSession(Session):
         """What came of it; one that comes too late changes nothing."""
         if self._opinion is None or not self._opinion.done():
             return
-        probability, self._opinion = self._opinion.result(), None
+        opinion, self._opinion = self._opinion, None  # first: one that failed must not come again
+        try:
+            probability = opinion.result()
+        except Exception:
+            log.exception("lane %d: the end-of-turn model has failed", self.lane.number)
+            return
         self._probability = probability
         self._conclude()
         self._emit(Event.END_OF_TURN, self.now(), value=round(probability * 1000))
@@ -440,16 +456,23 @@ class TurnSession(Session):
         now = self.now()
         if len(self.lane.mic):  # sound that waits for room has not stopped
             self._last_sound = now
-        # Whoever commits by hand may pause as long as a turn may last.
-        timeout_s = self.config.max_turn_s if self._manual else self.config.input_timeout_s
-        silence_limit = self._last_sound + int(timeout_s * 1e9)
-        if self.endpointer.is_open and now >= silence_limit:
+        if self.endpointer.is_open and now >= self._silence_limit:
             self._end(sound_stopped=True)
         self.turns.tick(now)
-        dues = [self.turns.deadline, self._watch_idle(now)]
+
+    def _set_due(self) -> None:
+        """When to look again, whatever this step has begun."""
+        dues = [self.turns.deadline, self._watch_idle(self.now())]
         if self.endpointer.is_open:
-            dues.append(silence_limit)
+            dues.append(self._silence_limit)
         self.due = min((due for due in dues if due is not None), default=None)
+
+    @property
+    def _silence_limit(self) -> int:
+        """When sound that has stopped ends the utterance, monotonic ns."""
+        # Whoever commits by hand may pause as long as a turn may last.
+        timeout_s = self.config.max_turn_s if self._manual else self.config.input_timeout_s
+        return self._last_sound + int(timeout_s * 1e9)
 
     def _watch_idle(self, now: int) -> int | None:
         """Tell once that nobody has said anything for long; when to look again."""

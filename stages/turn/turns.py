@@ -207,6 +207,11 @@ class Turns:
         return (self._over.turn, self._over.answer) if self._over else (self.turn, self.answer)
 
     @property
+    def is_free(self) -> bool:
+        """Nobody speaks, and nothing was said over the last answer that may still become a turn."""
+        return self.state is State.LISTENING and self._over is None
+
+    @property
     def is_tentative(self) -> bool:
         """A voice that begins now only holds the answer."""
         return self.state in ANSWERING and self.manners.barge_in is BargeIn.WORDS
@@ -228,7 +233,7 @@ class Turns:
             self._begin(self._fresh(), onset)
 
     def speak(self, now: int) -> None:
-        """The answer speaks next: a turn in which nobody has said anything."""
+        """The answer speaks next, once that `is_free`: a turn in which nobody has said anything."""
         self.wanted = False
         self.turn, self.answer = self._next_turn, self._fresh()
         self._answer(now)
@@ -298,8 +303,14 @@ class Turns:
         if self.state is not State.LISTENING:
             self._stop(Outcome.FAILED, now)
 
-    def abandon(self, now: int) -> None:
-        """This program has died and is back: the turn that was running is lost."""
+    def abandon(self, played: Played, now: int) -> None:
+        """This program has died and is back: the turn that was running is lost.
+
+        Args:
+            played: the edge's word, which tells what was heard of it.
+        """
+        if played.answer == self.answer:
+            self._position = played.position
         self._stop(Outcome.FAILED, now)
 
     def tick(self, now: int) -> None:
@@ -322,6 +333,7 @@ class Turns:
 
     def _begin(self, answer: int, onset: int) -> None:
         """A turn begins: whatever was done for an older answer is stale from here on."""
+        assert is_newer(answer, self.answer), "an older number is stale wherever it arrives"
         self.turn = self._next_turn
         self.answer = answer
         self._wordless, self._is_known = None, False
@@ -449,11 +461,13 @@ class Turns:
 
     def _void_answer(self, now: int) -> None:
         """Whatever was begun for the old number is stale from here on."""
-        if self._over:  # its number is the newer one
+        if self._over and not self._over.judged:  # its number is the newer one
             self._take_over(self._over, now)
-        else:
-            self.answer = self._fresh()
-            self._wordless, self._is_known = None, False
+            return
+        self.answer = self._fresh()
+        self._wordless, self._is_known = None, False
+        if self._over:  # a murmur is no turn, unless it goes on
+            self._over.answer = self._fresh()
 
     def _stop(self, outcome: Outcome, now: int) -> None:
         self._finish(outcome)

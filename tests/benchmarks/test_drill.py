@@ -17,14 +17,15 @@ from stages.topology import CONTROL, STAGES
 
 MAY = ("failed", "answered")
 NEXT = ("answered", "answered")
-GOOD = Case("kill -9", "asr", "speaking", "failed", MAY, "failed", "answered", 0.1, 0.4, NEXT)
+GOOD = Case("kill -9", "asr", "speaking", "failed", MAY, "failed", MAY, 0.1, 0.4, NEXT)
 
 
 def test_a_case_is_good_only_if_all_of_it_is() -> None:
     assert GOOD.good
     for wrong in (
         replace(GOOD, turn="answered"),
-        replace(GOOD, beside="timed out"),
+        replace(GOOD, beside=("failed", "timed out")),
+        replace(GOOD, beside=()),
         replace(GOOD, following=("answered", "failed")),
         replace(GOOD, following=()),
         replace(GOOD, back_s=drill.BACK_S + 1),

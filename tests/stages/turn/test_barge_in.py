@@ -116,6 +116,40 @@ def test_silence_that_is_long_enough_for_a_turn_lets_the_answer_go_on() -> None:
     assert (turns.state, turns.hold, turns.utterance) == (State.SPEAKING, False, (1, 1))
 
 
+def test_stopping_the_answer_makes_no_turn_of_a_murmur_before() -> None:
+    """The assistant answered "okay" to whoever had pressed stop."""
+    turns = over(speaking())
+    turns.mark(Mark.SOFT_END, 20)
+    turns.words(said(turns, 1, final=True, backchannel=True), 30)
+    turns.cancel(40)
+    assert (turns.state, turns.turn, turns.hold) == (State.LISTENING, 1, False)
+    assert turns.answer > 1
+    turns.mark(Mark.RELEASE, 50)
+    assert turns.is_free
+    assert turns.released == 1
+
+
+def test_what_goes_on_as_a_question_after_a_stop_is_a_turn() -> None:
+    turns = over(speaking())
+    turns.mark(Mark.SOFT_END, 20)
+    turns.words(said(turns, 1, final=True, backchannel=True), 30)
+    turns.cancel(40)
+    voided = turns.answer
+    turns.mark(Mark.RESUME, 50)
+    turns.words(said(turns, 3), 60)
+    assert (turns.state, turns.turn) == (State.HEARING, 2)
+    assert turns.answer > voided
+
+
+def test_a_program_that_has_begun_anew_tells_what_was_heard_of_the_answer() -> None:
+    turns = Turns(3, 7, 7, Manners(PATIENCE))
+    turns.abandon(Played(7, 12, final=False), 10)
+    assert turns.endings == [Ending(3, 7, Outcome.FAILED, heard=12)]
+    other = Turns(3, 7, 7, Manners(PATIENCE))
+    other.abandon(Played(6, 12, final=True), 10)
+    assert other.endings == [Ending(3, 7, Outcome.FAILED)]
+
+
 def test_a_backchannel_may_go_on_as_a_question() -> None:
     """ "Okay. But what about Rome?"""
     turns = over(speaking())
@@ -296,7 +330,7 @@ class Floor:
 
     def want(self) -> None:
         self.turns.want()
-        if self.turns.wanted and self.turns.state is State.LISTENING:
+        if self.turns.wanted and self.turns.is_free:
             self.turns.speak(self.now)
             assert not self.turns.wanted
 

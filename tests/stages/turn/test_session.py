@@ -608,6 +608,62 @@ def test_an_answer_that_is_asked_for_while_somebody_speaks_comes_behind(bench: B
     bench.asr.words.put(Words(1, 1, 2, Status.OK).pack())
     bench.session.step()
     assert bench.marks() == [Mark.ASK]
+    assert bench.session.due is not None, "nothing else may wake this program"
+    bench.now = bench.session.due
+    bench.session.step()
+    assert bench.outcomes() == [Outcome.NOTED, Outcome.TIMED_OUT]
+
+
+def test_an_answer_that_is_asked_for_waits_for_a_murmur_that_is_not_over(bench: Bench) -> None:
+    """The murmur's numbers were taken for the answer's own, and nobody answered."""
+    speak_an_answer(bench)
+    bench.hear(300, LOUD)
+    bench.hear(200, QUIET)
+    bench.asr.words.put(Words(2, 2, 1, Status.OK, final=True, backchannel=True).pack())
+    bench.session.step()
+    bench.tts.voice_end = End(1, 9, Status.OK)
+    bench.edge.played = Played(1, 9, final=True)
+    bench.session.step()
+    assert bench.outcomes() == [Outcome.ANSWERED]
+    bench.command(Command.RESPOND)
+    bench.session.step()
+    bench.speech()
+    assert bench.edge.answer == 1
+    bench.hear(400, QUIET)  # now it is over
+    with bench.asr.speech.read() as batch:
+        marks = [(block.mark, block.turn, block.answer) for block in batch if block.mark]
+    assert marks[-1] == (Mark.ASK, bench.edge.turn, bench.edge.answer)
+    assert bench.edge.released == bench.edge.answer
+
+
+def test_commands_reach_a_program_that_has_begun_anew_though_nothing_is_heard(
+    make_lane: MakeLane,
+) -> None:
+    """They waited for sound that a client with its microphone off never sends."""
+    bench = make_bench(make_lane)
+    bench.hear(1000, QUIET)
+    bench.lane._lane.set("ack_turn", bench.lane.session)
+    bench.lane.skip_unread()
+    detector = ScriptedDetector(ScriptedTurnOptions())
+    bench.session = TurnSession(bench.lane, detector, bench.session.config, lambda: bench.now)
+    bench.command(Command.RESPOND)
+    bench.session.step()
+    assert bench.marks() == [Mark.ASK]
+    bench.hear(500, LOUD)
+    assert bench.edge.hold, "and what is heard then has its place"
+
+
+def test_an_end_of_turn_model_that_fails_costs_its_opinion_and_nothing_else(bench: Bench) -> None:
+    """Every later window asked for the same result, and raised again."""
+    broken: Future[float] = Future()
+    broken.set_exception(RuntimeError("out of memory"))
+    config = TurnConfig(release_ms=320)
+    detector = ScriptedDetector(ScriptedTurnOptions())
+    clock = lambda: bench.now  # noqa: E731
+    bench.session = TurnSession(bench.lane, detector, config, clock, lambda said: broken)
+    bench.hear(960, LOUD)
+    bench.hear(500, QUIET)
+    assert bench.edge.released == 1
 
 
 def test_what_is_cleared_was_never_said(bench: Bench) -> None:
