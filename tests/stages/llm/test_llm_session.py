@@ -1,5 +1,7 @@
 """The session over real rings, a scripted engine and a clock of its own."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -43,12 +45,13 @@ class Bench:
         blank=(),
         engine=None,
         number=0,
+        cut=(),
     ):
         self.lanes = {name: make_lane(name) for name in (TURN, ASR, TTS, AUDIO, CONTROL)}
         self.lane = make_lane(LLM)
         self.clock = 1_000 * MS
         self.engine = engine or ScriptedEngine(replies, 128, fail_after)
-        self.pieces = plain_pieces if engine else scripted_pieces
+        self.pieces = plain_pieces if engine else partial(scripted_pieces, cut=cut)
         talk = Conversation(self.engine, number, self.pieces(SYSTEM), limit)
         self.session = LlmSession(
             self.lane,
@@ -234,6 +237,26 @@ def test_a_stale_answer_stops_within_one_step(bench):
     b.run()
     assert b.replies() == [(Kind.ID, 1, 0, [201, 202, 203])]
     assert not b.talk.answering
+
+
+def test_an_answer_that_was_heard_out_is_not_kept_as_one_that_was_cut(bench):
+    """The one before it was, when the user went on; whatever came next took that for its own."""
+    b = bench([range(201, 210), (211, 212)], cut=[99])
+    b.start()
+    b.say([10])
+    b.mark(Kind.END, 1)
+    b.step()
+    b.step()
+    b.bump()
+    b.mark(Kind.RESUME)
+    b.say([11], position=1)
+    b.mark(Kind.END, 2)
+    b.run()
+    heard = b.talk.reply
+    b.over(heard=len(heard))
+    b.wish(Style(instructions="A"))
+    b.run()
+    assert b.engine.content(0) == [65, 10, 11, ASK, *heard]
 
 
 def test_a_stale_end_is_not_answered(bench):
