@@ -168,3 +168,34 @@ def test_a_killed_stage_is_back_soon() -> None:
         return time.monotonic() - killed
 
     assert run(work, listening()) < BACK_S
+
+
+@pytest.mark.parametrize("command", [Command.LOCK, Command.OPEN])
+def test_what_was_commanded_holds_though_turn_dies(command: Command, tmp_path: Path) -> None:
+    """A stage that is started again knows of no lock, and of no push that is held."""
+    clip = tone(tmp_path / "clip.wav", 0.5)
+
+    async def work(pipeline: Pipeline) -> None:
+        async with await pipeline.open() as lane:
+            lane.command(command)
+            old = pipeline.stages["turn"]
+            os.kill(old, signal.SIGKILL)
+            await back(pipeline, "turn", old)
+            lane.play(clip)
+            if command is Command.OPEN:
+                async for event in lane:
+                    if isinstance(event, ClipEnded):
+                        break
+                await asyncio.sleep(0.6)  # far longer than the silence that ends a turn
+                assert (lane.turns_begun, lane.turns_ended) == (1, 0)
+                assert lane.lane.get("released") != lane.lane.get("answer")
+                lane.command(Command.COMMIT)
+            else:
+                async for event in lane:
+                    if isinstance(event, ReplyText) and len(event.text) > 4:
+                        break
+                lane.play(clip)  # over the answer
+            ended, _ = await until_turn_ended(lane)
+            assert ended.timeline.outcome is Outcome.ANSWERED
+
+    run(work, listening(LONG))
