@@ -1,10 +1,15 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from benchmarks.command import figure
 from benchmarks.metrics import BENCHMARKS, IDLE, RING, Bar
 from benchmarks.tables import generate, insert, pages, section
+from pipeline.terminal.latency import SHORT
 from tests.benchmarks.results import result
 
+ROOT = Path(__file__).parents[2]
 BEGIN = "<!-- x: written by `python -m benchmarks.tables`, not by hand -->"
 END = "<!-- end of x -->"
 
@@ -12,6 +17,12 @@ END = "<!-- end of x -->"
 def test_the_committed_pages_are_what_the_results_say() -> None:
     for path, page in pages().items():
         assert path.read_text(encoding="utf-8") == page, "run python -m benchmarks.tables"
+
+
+def test_the_recording_of_a_conversation_shows_what_the_program_shows() -> None:
+    recorded = " ".join((ROOT / "benchmarks" / "results" / "talk.txt").read_text().split())
+    missing = [name for name in SHORT.values() if not re.search(rf"\b{name} \d+ ", recorded)]
+    assert not missing, "run python -m benchmarks.talk > benchmarks/results/talk.txt"
 
 
 def test_tables_replace_only_what_is_between_the_markers() -> None:
