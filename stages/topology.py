@@ -31,7 +31,8 @@ def topology(lanes: int, context: int, text: int = 0) -> Layout:
         text: bytes of the configuration, which travels in the header.
     """
     tokens = power_of_two(2 * context)
-    history = power_of_two(24 * context + 4096)  # three whole conversations, see `Journal`
+    # Three whole conversations, see `Journal`; an id is 4 bytes, and may be a part of 16 by itself.
+    history = power_of_two(3 * (20 * context + 64))
     return Layout(
         processes=(CONTROL, *STAGES),
         lanes=lanes,

@@ -174,7 +174,7 @@ class Conversation:
         self._base = self._end = self._reply = len(self.ids)
         # Room for a common utterance too: what leaves now costs nobody's waiting time.
         spare = self._engine.context // 8
-        self._make_room(spare + len(self.pieces.ask) + self._room_for_reply)
+        self._make_room(spare + len(self.pieces.ask) + self._room_for_reply, self._unanswered)
 
     def hear(self, ids: NDArray[np.int32], position: int, *, at_once: bool = True) -> None:
         """Words of the current turn; what was there from `position` on is void, an answer too.
@@ -221,7 +221,7 @@ class Conversation:
         if not self.words and not last.is_reply:  # nothing was added to the message before
             self._base = self._end = last.end
             self._cut(last.end)
-        self._make_room(len(self.pieces.ask) + self._room_for_reply)
+        self._make_room(len(self.pieces.ask) + self._room_for_reply, self._unanswered)
         self.ids += self.pieces.ask
         self._reply = len(self.ids)
         self.answer, self.answering = answer, True
@@ -401,16 +401,20 @@ class Conversation:
         """Ids to keep free for it; a limit beyond all reason must not cost what was said."""
         return min(self._most, self._engine.context // 4)
 
-    def _make_room(self, count: int) -> None:
-        """Let the oldest turns leave if so many ids more do not fit."""
+    def _make_room(self, count: int, keep: int | None = None) -> None:
+        """Let the oldest turns leave if so many ids more do not fit.
+
+        Args:
+            keep: where begins what must not leave; none: the current turn's words.
+        """
         if len(self.ids) + count <= self._engine.context:
             return
         opening, most = self._parts[0].end, self._engine.context - count
         starts = [part.start for part in self._parts[1:] if not part.is_reply]
         left = [(s, opening + len(self.ids) - s) for s in starts if s <= self._base]
         half = (s for s, size in left if size <= min(most, self._engine.context // 2))
-        fits = (s for s, size in left if size <= most and self.turn is None)
-        start = next(half, next(fits, self._base))
+        fits = (s for s, size in left if size <= most and not self.words)
+        start = next(half, next(fits, self._base if keep is None else keep))
         shift = start - opening
         if not shift:
             return
@@ -423,6 +427,13 @@ class Conversation:
         self._reply -= shift
         if self._engine.length(self.lane) > opening:
             self._engine.rollback(self.lane, opening)
+
+    @property
+    def _unanswered(self) -> int:
+        """Where the turn's words begin, or the message that is to be answered without any."""
+        last = self._parts[-1]
+        is_asked = not (self.words or last.is_reply or len(self._parts) == 1)
+        return min(self._base, last.start) if is_asked else self._base
 
     def _require_room(self, count: int, beside: int | None = None) -> None:
         """Refuse so many ids more beside what is there, or beside so many."""

@@ -81,6 +81,7 @@ class LlmSession(Session):
         self._journal = Journal(lane.history)
         if lane.is_reopened and (changes := self._journal.read()):
             conversation.restore(changes)
+            conversation.instruct(self._own)  # it may have stood under those of one answer
         self.due = 0  # the opening is computed before anybody speaks
 
     def step(self) -> None:
@@ -352,9 +353,9 @@ class LlmSession(Session):
 
     def _respond(self, run: TokenRun) -> None:
         """Answer to what was said before, in the style that was asked for."""
-        style, self._once = self._once or Style(), None
         if is_newer(self.lane.answer, run.answer):
-            return
+            return  # the style that waits may be that of the next one
+        style, self._once = self._once or Style(), None
         self._open(run, style)
         if style.instructions is not None:
             self._dress(style.instructions)

@@ -320,23 +320,30 @@ def load_engine(
         )
         model.to(device)
     except torch.OutOfMemoryError as error:
-        free, total = (size / 2**30 for size in torch.cuda.mem_get_info(device))
-        raise ModelError(
-            f"{folder} does not fit in {device}: {free:.1f} of {total:.1f} GiB are free",
-            "Take a smaller model or dtype, or end other programs on the GPU",
-        ) from error
+        raise _too_large(folder, device) from error
     except Exception as error:  # NOTE: what transformers raises on a broken file is no list
         raise ModelError(
             f"{folder} is not a causal language model that transformers can load: {reason(error)}",
             "Name a folder with config.json and safetensors, or a model of `voxring models`",
         ) from error
-    return make_engine(
-        model.eval(),
-        context,
-        sampling,
-        rows=rows,
-        lanes=lanes,
-        mapped=mapped,
-        switches=switches,
-        progress=progress,
+    try:
+        return make_engine(
+            model.eval(),
+            context,
+            sampling,
+            rows=rows,
+            lanes=lanes,
+            mapped=mapped,
+            switches=switches,
+            progress=progress,
+        )
+    except torch.OutOfMemoryError as error:  # of a first forward, or of its graphs
+        raise _too_large(folder, device) from error
+
+
+def _too_large(folder: Path, device: str) -> ModelError:
+    free, total = (size / 2**30 for size in torch.cuda.mem_get_info(device))
+    return ModelError(
+        f"{folder} does not fit in {device}: {free:.1f} of {total:.1f} GiB are free",
+        "Take a smaller model or dtype, fewer lanes or less context, or end other programs on it",
     )

@@ -15,7 +15,7 @@ class Buffers:
         ring: int32 [RING, WORDS], the host's; a block for each step under way.
         copied: the same, on the device, for those who copy instead of reading the host's.
         out: int32 [RING, LANES], the host's: ids that a step chose.
-        counter: int32 [1], turns so far; `now` the one under way.
+        counter: int32 [1], the next turn, modulo RING; `now` the one under way.
         chosen: int32 [slots], the id that was chosen last.
         history: int32 [slots, capacity], every id of every lane.
         ids: int32 [rows of all lanes]; `positions` int64 beside it.

@@ -87,4 +87,4 @@ def publish_kernel(
     tl.store(chosen + tl.load(slots + lane), tl.where(sound, id, 0).to(tl.int32))
     tl.store(out + (turn % RING) * LANES + lane, tl.where(sound, id, -1).to(tl.int32))
     if lane == 0:
-        tl.store(counter, turn + 1)
+        tl.store(counter, (turn + 1) % RING)  # a count without an end would wrap below zero

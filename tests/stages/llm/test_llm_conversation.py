@@ -224,6 +224,39 @@ def test_the_oldest_turns_leave_until_half_is_free():
     assert content[3:7] == [content[3]] * 4
 
 
+@pytest.mark.parametrize("before", [0, 30])
+def test_a_long_message_is_there_when_it_is_answered(before):
+    """It was let in, and left again to make room for the answer."""
+    engine, talk = conversation(128, limit=8, replies=[[201, 202, 203]])
+    if before:
+        talk.insert((Source.TYPED, 1), range(10, 10 + before))
+        talk.begin(1, 0)
+        talk.ask(1)
+        caught_up(engine, talk)
+        generate(talk)
+        talk.settle(3)
+    message = list(range(300, 385))
+    talk.insert((Source.TYPED, 2), message)
+    talk.begin(2, 0)
+    talk.ask(2)
+    assert [*message, ASK] == caught_up(engine, talk)[-len(message) - 1 :]
+    generate(talk)
+    assert len(talk.ids) <= 128
+
+
+def test_the_longest_message_that_is_let_in_is_answered_with_an_id_at_least():
+    engine, talk = conversation(64, limit=8, replies=[[201, 202, 203]])
+    longest = range(300, 300 + 64 - len(OPENING) - 2)
+    with pytest.raises(StageError, match="does not fit in a context of 64"):
+        talk.insert((Source.TYPED, 1), range(300, longest.stop + 1))
+    talk.insert((Source.TYPED, 1), longest)
+    talk.begin(1, 0)
+    talk.ask(1)
+    assert caught_up(engine, talk) == [*OPENING, *longest, ASK]
+    generate(talk)
+    assert talk.reply == [201]
+
+
 def test_a_limit_as_large_as_the_context_does_not_cost_what_was_said():
     engine, talk = conversation(128, limit=4096, replies=[[201, 202, 203]])
     for turn in range(4):

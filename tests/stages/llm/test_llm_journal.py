@@ -105,6 +105,14 @@ def test_the_largest_conversation_fits(ring: CommandRing) -> None:
     assert restored(Journal(ring).read()) == restored([said.change(whole=True)])
 
 
+@pytest.mark.parametrize("context", [256, 2048, 2559])
+def test_the_ring_holds_three_conversations_of_any_form(context: int) -> None:
+    """An id that is a part by itself is the most that one can cost."""
+    worst = 4 * context + 16 * context + 64
+    with arena_of(context) as arena:
+        assert 3 * worst <= ring_of(arena).spec.capacity
+
+
 def test_an_id_costs_the_same_in_a_long_conversation() -> None:
     context = 1024
     with arena_of(context) as arena:

@@ -6,8 +6,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from pipeline.errors import StageError
+from pipeline.errors import ModelError, StageError
 from ringbuf import Kind
+from stages.llm import transformers_engine
 from stages.llm.attention import register
 from stages.llm.compute import EagerCompute
 from stages.llm.forward import Forward
@@ -96,6 +97,18 @@ def answers(stage, benches):
             break
     ends = [bench.replies() for bench in benches]
     return [(sum(len(ids) for *_, ids in runs[:-1]), runs[-1][0]) for runs in ends], errors
+
+
+def test_at_load_it_is_one_line_though_the_weights_have_room(tiny_chat, monkeypatch):
+    """The first forward and the graphs of steps need memory, too: their error was torch's own."""
+
+    def capture(*arguments, **options):
+        raise torch.OutOfMemoryError(MESSAGE)
+
+    monkeypatch.setattr(transformers_engine, "make_engine", capture)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 4 * 2**30))
+    with pytest.raises(ModelError, match=r"does not fit in cpu: 1.0 of 4.0 GiB are free"):
+        transformers_engine.load_engine(tiny_chat, context=CONTEXT)
 
 
 @pytest.mark.parametrize("where", ["chunk", "decode"])

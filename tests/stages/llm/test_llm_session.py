@@ -53,19 +53,22 @@ class Bench:
         self.engine = engine or ScriptedEngine(replies, 128, fail_after)
         self.pieces = plain_pieces if engine else partial(scripted_pieces, cut=cut)
         talk = Conversation(self.engine, number, self.pieces(SYSTEM), limit)
-        self.session = LlmSession(
-            self.lane,
-            talk,
-            lambda text: self.pieces(list(text.encode())),
-            lambda text: list(text.encode()),
-            lambda ids: all(id in blank for id in ids),
-            lambda: self.clock,
-            pace,
-        )
+        self.pace, self.blank = pace, blank
+        self.session = LlmSession(self.lane, talk, *self.session_arguments())
         self.talk = talk
         self.turn = 0
         self.answer = 0
         self.run()
+
+    def session_arguments(self):
+        """All but the lane and the conversation."""
+        return (
+            lambda text: self.pieces(list(text.encode())),
+            lambda text: list(text.encode()),
+            lambda ids: all(id in self.blank for id in ids),
+            lambda: self.clock,
+            self.pace,
+        )
 
     def start(self):
         """The user begins to speak: `turn` numbers it and makes the last answer stale."""
@@ -594,6 +597,38 @@ def test_an_engine_without_a_temperature_for_each_lane_says_so_and_answers(bench
         assert b.replies()[-1][0] is Kind.END
     (error,) = b.captions(CaptionKind.ERROR)
     assert error.payload == b"llm: all conversations have one"
+
+
+def test_the_style_of_a_cancelled_answer_does_not_take_that_of_the_next_with_it(bench):
+    b = bench([range(201, 220)])
+    b.wish(Style(most=5, once=True))
+    b.wish(Style(most=2, once=True))
+    b.start()
+    b.mark(Kind.ASK, answer=b.answer)
+    b.start()  # it is stale before it is read
+    b.mark(Kind.ASK)
+    b.run()
+    (run,) = [run for run in b.replies() if run[0] is Kind.ID]
+    assert len(run[3]) == 2
+
+
+def test_a_program_that_begins_anew_is_under_its_own_instructions(make_lane):
+    """The one before it died in an answer under others, and they stayed."""
+    b = Bench(make_lane, [range(201, 220)])
+    b.wish(typed(1, "A"))
+    b.wish(Style(instructions="Z", once=True))
+    b.start()
+    b.mark(Kind.ASK)
+    for _ in range(6):
+        b.step()
+    assert b.engine.content(0)[0] == ord("Z")
+    b.lane._lane.set("ack_llm", b.lane.session)
+    b.lane.skip_unread()
+    engine = ScriptedEngine([range(201, 220)], 128)
+    talk = Conversation(engine, 0, b.pieces(SYSTEM), 20)
+    LlmSession(b.lane, talk, *b.session_arguments())
+    assert talk.ids[: len(SYSTEM)] == SYSTEM
+    assert 65 in talk.ids
 
 
 def test_one_answer_in_a_style_of_its_own(bench):
