@@ -17,25 +17,25 @@ NAMES_OF_COUNTS = """
     cached_ratio_first commands commands_go_on_share commit_lag_p50_growth committed_before_end
     connections corrections crowd_answered_share crowd_inside crowd_refused crowd_right_share
     crowd_underruns cut_offs cut_probability cuts cuts_called_ends decode_bandwidth_share
-    descriptors dropped end_probability ends ends_recognised erle_db error_ours error_ratio
-    error_stock failed false_cut_share false_cuts_elsewhere fifth_ratio first_divergence_p50
-    first_ratio first_sound_ratio flat_ratio fuzz_connections fuzz_dead fuzz_hurt fuzz_messages
-    fuzz_odd_closes fuzz_untold gap_at_divergence_max gaps greedy_agreement heard_exact_share
-    heard_too_late heard_tries heard_within_one_word_share heard_within_one_word_tries
-    ids_after_end ids_before invented invented_unsure_share kill_untold lanes_late
-    lanes_ratio_p50 lanes_real_time_factor lanes_turns left_descriptors left_lanes left_tasks
-    left_threads length_ratio length_ratio_max length_ratio_min lost_samples
+    descriptors dropped echo_least_share end_probability ends ends_recognised erle_db error_ours
+    error_ratio error_stock failed false_cut_share false_cuts_elsewhere fifth_ratio
+    first_divergence_p50 first_ratio first_sound_ratio flat_ratio fuzz_connections fuzz_dead
+    fuzz_hurt fuzz_messages fuzz_odd_closes fuzz_untold gap_at_divergence_max gaps greedy_agreement
+    heard_exact_share heard_too_late heard_tries heard_within_one_word_share
+    heard_within_one_word_tries ids_after_end ids_before invented invented_unsure_share kill_untold
+    lanes_late lanes_ratio_p50 lanes_real_time_factor lanes_turns left_descriptors left_lanes
+    left_tasks left_threads length_ratio length_ratio_max length_ratio_min lost_samples
     max_sample_difference minutes missed_end_share mpqueue_ratio_p50 mpqueue_ratio_p99 murmurs
-    murmurs_go_on_share named_share next_turn_correct_share noise_goes_on_share passed_share
-    pause_probability pauses pauses_called_ends question_words_wrong_share questions
-    real_answered_share real_knocked real_refused real_right_share real_time_factor
-    real_time_factor_growth real_underruns recoveries reply_words_p50 restarts revised_share
-    rewritten_share runs same_ids same_share scattered_ratio_p50 seam_step_ratio self_holds
-    self_interruptions self_turns sessions sessions_reset speech_turns sure_descriptors
-    three_words_more_wrong time_ratio_final token_ratio_p50 token_ratio_p99 traces tries
-    tries_gone_on tries_in_a_pause tries_too_late turns turns_off unanswered underruns
-    unequal_steps unequal_strict_steps unexplained wer wer_delta_points wer_final wer_reference
-    wer_streamed words_more_wrong xruns
+    murmurs_go_on_share named_share next_turn_correct_share noise_goes_on_share open_erle_db
+    open_self_turns open_unanswered passed_share pause_probability pauses pauses_called_ends
+    question_words_wrong_share questions real_answered_share real_knocked real_refused
+    real_right_share real_time_factor real_time_factor_growth real_underruns recoveries
+    reply_words_p50 restarts revised_share rewritten_share runs same_ids same_share
+    scattered_ratio_p50 seam_step_ratio self_holds self_interruptions self_turns sessions
+    sessions_reset speech_turns sure_descriptors three_words_more_wrong time_ratio_final
+    token_ratio_p50 token_ratio_p99 traces tries tries_gone_on tries_in_a_pause tries_too_late
+    turns turns_off unanswered underruns unequal_steps unequal_strict_steps unexplained wer
+    wer_delta_points wer_final wer_reference wer_streamed words_more_wrong xruns
 """
 COUNTS = frozenset(NAMES_OF_COUNTS.split())
 
