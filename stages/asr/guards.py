@@ -14,7 +14,7 @@ _LOOP_SHORTEST = 8  # ids that must repeat before it is a loop and not "no, no, 
 _UNSURE = -1.0  # mean log probability
 _NO_SPEECH = 0.6
 _SURELY_NO_SPEECH = 0.8  # "Thank you." and "I'm..." in breath and silence; speech measured 0.75
-_SECOND_OPINIONS = (16 * RATE, FULL)  # the first takes a third of the second's time
+SECOND_OPINIONS = (16 * RATE, FULL)  # the first takes a third of the second's time
 _REPEAT_SHORTEST = 6  # letters; "No. No." is said, not invented
 _FASTEST_SPEECH = 18.0  # letters a second; real speech is 10 to 16
 _SLOWEST_SPEECH = 5.0  # letters a second, as bytes of UTF-8: Chinese has fewer and longer ones
@@ -71,7 +71,7 @@ def guarded(decode: Callable[[int], Decode], spell: Spell, window: int, voiced_s
         voiced_s: seconds that were spoken, to tell a repeated sentence from an invented one.
     """
     decodes: list[Decode] = []
-    for size in (window, *(longer for longer in _SECOND_OPINIONS if longer > window)):
+    for size in (window, *(longer for longer in SECOND_OPINIONS if longer > window)):
         decodes.append(checked(decode(size), spell, voiced_s))
         if decodes[-1].silent or not decodes[-1].doubtful:
             break

@@ -10,7 +10,7 @@ from faster_whisper import WhisperModel
 from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
-from stages.asr.guards import Decode, most_ids
+from stages.asr.guards import SECOND_OPINIONS, Decode, most_ids
 from stages.asr.log_mel import LogMel
 from stages.asr.window import FRAME, RATE, window_for
 from stages.mel import HOP
@@ -118,9 +118,12 @@ class Whisper:
         return [min(begins.get(id + 1, samples), samples) for id in range(len(decode.ids))]
 
     def warm_up(self) -> None:
-        """Decode once, so that the first turn does not wait for memory and code paths."""
-        window = window_for(RATE)
-        self.generate(self.encode(LogMel(self.filters).window(0, window)), RATE, window)
+        """Decode once in every window: no turn waits for memory, which then stays as it is.
+
+        The longest is only asked for a second opinion, and takes 30 MiB that nobody gives back.
+        """
+        for window in (window_for(RATE), *SECOND_OPINIONS):
+            self.generate(self.encode(LogMel(self.filters).window(0, window)), RATE, window)
 
     def _language(self, encoded: Encoded) -> str:
         if len(self._languages) == 1:

@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import jiwer
 import numpy as np
@@ -8,9 +9,11 @@ from numpy.typing import NDArray
 
 from pipeline.errors import ModelError
 from pipeline.models import resolve
+from stages.asr.guards import SECOND_OPINIONS, Decode
 from stages.asr.listener import transcribe
 from stages.asr.log_mel import LogMel
 from stages.asr.whisper import Whisper
+from stages.asr.window import FULL, window_for
 from stages.audio.clip import load_clip
 from stages.audio.convert import convert
 from stages.audio.manifest import find_note
@@ -197,3 +200,20 @@ def test_a_broken_model_is_an_error(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     with pytest.raises(ModelError, match="cannot be loaded"):
         Whisper(tmp_path)
+
+
+def test_every_window_is_warm_before_anybody_speaks(
+    tiny: Whisper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first doubtful decode took 30 MiB for its longest window, in the middle of a talk."""
+    windows: list[int] = []
+    generate = Whisper.generate
+
+    def noted(self: Whisper, encoded: Any, samples: int, window: int, language: str = "") -> Decode:
+        windows.append(window)
+        return generate(self, encoded, samples, window, language)
+
+    monkeypatch.setattr(Whisper, "generate", noted)
+    tiny.warm_up()
+    assert windows == [window_for(RATE), *SECOND_OPINIONS]
+    assert max(windows) == FULL
