@@ -19,10 +19,9 @@ from pipeline.terminal.words import clean
 from pipeline.timeline import Timeline
 from pipeline.version import VERSION
 from pipeline.waterfall import Waterfall
-from stages.outcome import EXPLANATIONS, Outcome
+from stages.outcome import BROKEN, EXPLANATIONS, Outcome
 
 LABEL = 10  # characters before a text, its blanks included
-BAD = (Outcome.FAILED, Outcome.TIMED_OUT)
 PACKAGES = ("torch", "transformers", "ctranslate2", "onnxruntime", "piper-tts", "numpy")
 
 
@@ -160,7 +159,7 @@ def _source(answer: Answer) -> str:
 
 
 def _outcome(outcome: Outcome) -> Text:
-    style = "green" if outcome is Outcome.ANSWERED else "red" if outcome in BAD else "yellow"
+    style = "green" if outcome is Outcome.ANSWERED else "red" if outcome in BROKEN else "yellow"
     return Text.assemble((outcome.label, style), (f" ({EXPLANATIONS[outcome]})", "dim"))
 
 

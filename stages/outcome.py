@@ -20,6 +20,7 @@ class Outcome(IntEnum):
         return self.name.lower().replace("_", " ")
 
 
+BROKEN = (Outcome.FAILED, Outcome.TIMED_OUT)  # how no turn should end
 EXPLANATIONS = {
     Outcome.ANSWERED: "the answer was played to its end",
     Outcome.INTERRUPTED: "the user spoke, or cancelled, before the answer was played to its end",

@@ -135,8 +135,9 @@ class Runner:
             if lane.is_reopened:
                 lane.caption(CaptionKind.REOPENED)
         except Exception as error:
-            if not isinstance(error, VoxringError):  # of which whoever asks is told all there is
-                log.exception("lane %d could not be opened", lane.number)
+            is_told = isinstance(error, VoxringError)  # whoever asks reads all there is to it
+            level = logging.INFO if is_told else logging.ERROR
+            log.log(level, "lane %d could not be opened", lane.number, exc_info=error)
             lane.caption(CaptionKind.ERROR, text=f"{self.arena.me}: {error}")
             return OPEN_FAILED
         return 0

@@ -26,7 +26,8 @@ from pipeline.output import check_file, check_writable
 from pipeline.pipeline import Pipeline
 from pipeline.progress import StartProgress
 from pipeline.replay import Answer, Question, answer_files, read_question, replay
-from pipeline.report import BAD, print_turn, render_summary, write_json
+from pipeline.report import print_turn, render_summary, write_json
+from stages.outcome import BROKEN
 
 PANEL = "Suites, reports, exports"
 
@@ -118,7 +119,7 @@ def replay_command(
         asyncio.run(_replay(settings, questions, repeat, warmup, out, answers))
     finally:
         written = _conclude(answers, json)
-    if not written or any(answer.outcome in BAD or answer.faults for answer in answers):
+    if not written or any(answer.outcome in BROKEN or answer.faults for answer in answers):
         raise typer.Exit(FAILED)
 
 

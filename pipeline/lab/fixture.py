@@ -150,7 +150,8 @@ class Players:
         try:
             self._do(lab.run())
         except VoxringError:
-            self._end_kept()  # the next test gets a new one
+            if keep:
+                self._end_kept()  # the next test gets a new one
             raise
         return lab.result(before)
 

@@ -9,9 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ConfigError
 from pipeline.lab.steps import Step, critical_path
-from stages.outcome import Outcome
-
-BROKEN = (Outcome.FAILED.label, Outcome.TIMED_OUT.label)  # outcomes that nobody expects
+from stages.outcome import BROKEN
 
 
 class Part(BaseModel):
@@ -91,6 +89,11 @@ class Turn(Part):
     silent_ms: float | None = None
     goes_on: bool | None = None
     wave: Wave | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """It ended as no turn should."""
+        return self.outcome in [outcome.label for outcome in BROKEN]
 
     @property
     def name(self) -> str:

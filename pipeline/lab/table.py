@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.lab.run import BROKEN, Run, Turn, samples
+from pipeline.lab.run import Run, Turn, samples
 from pipeline.lab.steps import longest
 from pipeline.report import summarize
 from pipeline.terminal.words import clean
@@ -14,7 +14,7 @@ from pipeline.terminal.words import clean
 
 def turn_line(turn: Turn) -> RenderableType:
     """A turn as one line: how it ended, how soon, and what took longest."""
-    style = "green" if turn.outcome == "answered" else "red" if turn.outcome in BROKEN else "yellow"
+    style = "green" if turn.outcome == "answered" else "red" if turn.is_broken else "yellow"
     line = Text.assemble(
         (turn.name, "bold"),
         f" {turn.repeat}" if turn.warm else " cold",

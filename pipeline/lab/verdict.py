@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
-from pipeline.lab.run import BROKEN, Check, Run, Turn, samples
+from pipeline.lab.run import Check, Run, Turn, samples
 from pipeline.lab.steps import STAGES, describe, longest
 from pipeline.lab.suite import ANY, Conversation, Saying, Suite
 from pipeline.lab.words import has, rate
@@ -216,7 +216,7 @@ class _Judge:
 
 
 def _ends(expected: str, turn: Turn) -> bool:
-    return turn.outcome not in BROKEN if expected == ANY else turn.outcome == expected
+    return not turn.is_broken if expected == ANY else turn.outcome == expected
 
 
 def _has(wanted: str, turn: Turn) -> bool:

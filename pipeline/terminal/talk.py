@@ -8,13 +8,13 @@ from pipeline.client_lane import ClientLane
 from pipeline.errors import AudioError, SessionError
 from pipeline.events import ClipEnded, Event, TurnEnded
 from pipeline.replay import Question, until_over
-from pipeline.report import BAD
 from pipeline.terminal.controls import Controls
 from pipeline.terminal.conversation import Conversation
 from pipeline.terminal.display import Display
 from pipeline.terminal.entry import Note
 from pipeline.terminal.keys import Key
 from pipeline.terminal.screen import Moment
+from stages.outcome import BROKEN
 
 STEP_S = 0.08  # between two looks at what goes on
 
@@ -77,7 +77,7 @@ class Talk:
                 self._display.show(entry, self._moment(lane))
             match event:
                 case TurnEnded():
-                    self.failed |= event.timeline.outcome in BAD
+                    self.failed |= event.timeline.outcome in BROKEN
                 case ClipEnded(error):
                     self.failed |= bool(error)
 

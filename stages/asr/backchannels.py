@@ -54,8 +54,8 @@ class Backchannels:
         """
         plain = tuple(part for word in words for part in _plain(word))
         is_short = sound_s < SHORT_S and len(plain) <= MOST_WORDS
-        unsure = avg_logprob < self._unsure_below and is_short
-        return unsure and bool(self._longest) and plain not in self._commands
+        is_unsure = avg_logprob < self._unsure_below
+        return is_short and is_unsure and bool(self._longest) and plain not in self._commands
 
 
 def _plain(text: str) -> list[str]:

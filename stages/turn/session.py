@@ -204,9 +204,9 @@ class TurnSession(Session):
                 yield from self._block(block)
 
     def _find_place(self) -> None:
-        """A program that has begun anew and hears nothing is where its first command is."""
+        """A program that has begun anew and hears nothing is where the commands are."""
         if self._commands and not self._knows_place and not len(self.lane.mic):
-            self._heard = max(self._heard, self._commands[0].sample)
+            self._heard = max(self._heard, *(order.sample for order in self._commands))
             self._knows_place = True
 
     def _obey(self) -> None:

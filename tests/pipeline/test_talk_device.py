@@ -101,7 +101,7 @@ def test_a_device_that_is_not_there_is_told_at_once(server: SoundServer, tmp_pat
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("way", ["q", "Ctrl-C", "SIGTERM"])
+@pytest.mark.parametrize("way", ["q", "Ctrl-C", "SIGTERM", "SIGKILL"])
 def test_it_ends_while_a_sound_system_hangs(tmp_path: Path, way: str) -> None:
     """It was deaf for as long as it looked for devices; Ctrl-C was told as their fault."""
     configuration = tmp_path / "asound.conf"
@@ -115,10 +115,12 @@ def test_it_ends_while_a_sound_system_hangs(tmp_path: Path, way: str) -> None:
         elif way == "Ctrl-C":
             terminal.press_ctrl_c()
         else:
-            to_parent(terminal.process, signal.SIGTERM)()
-        code = {"q": 0, "Ctrl-C": INTERRUPTED, "SIGTERM": TERMINATED}[way]
-        assert terminal.process.wait(2.0) == code
+            to_parent(terminal.process, signal.Signals[way])()
+        codes = {"q": 0, "Ctrl-C": INTERRUPTED, "SIGTERM": TERMINATED, "SIGKILL": -signal.SIGKILL}
+        assert terminal.process.wait(2.0) == codes[way]
         assert all_gone(probe, 2.0)
+        if way == "SIGKILL":
+            return
         assert terminal.modes == before
         assert "error" not in terminal.text
 

@@ -48,7 +48,7 @@ from stages.lane import is_newer
 from stages.llm.part import Key, Source
 from stages.llm.wishes import Insert, Remove, Style, Truncate
 from stages.messages import Command
-from stages.outcome import Outcome
+from stages.outcome import BROKEN, Outcome
 
 WholeWords = Callable[[int, int], tuple[int, str]]
 """Of an answer's first ids: how many are whole words, and what these spell."""
@@ -355,7 +355,7 @@ class Core:
         self._hearing.ended(event)
         self._responses.ended(event, self._fault)
         outcome = event.timeline.outcome
-        if self._wanted and outcome in (Outcome.FAILED, Outcome.TIMED_OUT):
+        if self._wanted and outcome in BROKEN:
             self._end_wanted(outcome)  # `turn` has forgotten it, too
         self._fault = ""
         self._microphone.let_go(is_busy=self._is_busy)

@@ -13,7 +13,7 @@ from pipeline.lab.report.distribution import paths, spread
 from pipeline.lab.report.scale import percentile, scale_of
 from pipeline.lab.report.waterfall import CloseUp, Overview, close_up, overview
 from pipeline.lab.report.waves import curve
-from pipeline.lab.run import BROKEN, Conversation, Run, Turn, samples
+from pipeline.lab.run import Conversation, Run, Turn, samples
 from pipeline.lab.steps import STAGES
 from pipeline.lab.tell import METRIC_NAMES, failures, unjudged
 from pipeline.lab.words import rate
@@ -202,7 +202,7 @@ def _is_bad(turns: Sequence[Turn]) -> bool:
         turn.errors
         or turn.cut_off
         or turn.false_cut_offs
-        or turn.outcome in BROKEN
+        or turn.is_broken
         or ("first_audio" in turn.phases and turn.first_audio_ms is None)
         for turn in turns
     )

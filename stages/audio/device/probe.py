@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.errors import AudioError
+from ringbuf import lifeline
 from stages.audio.device import portaudio
 from stages.audio.device.devices import Device
 
@@ -29,14 +30,16 @@ async def find_devices() -> list[Device]:
     """
     program = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", __name__),
-        stdin=DEVNULL,
+        stdin=PIPE,  # at whose end it ends, however we do
         stdout=PIPE,
         stderr=DEVNULL,
         process_group=0,  # Ctrl-C is for the program that asks
     )
     try:
         async with asyncio.timeout(LIMIT_S):
-            out, _ = await program.communicate()
+            assert program.stdout
+            out = await program.stdout.read()
+            await program.wait()
     except TimeoutError:
         raise AudioError(
             f"the sound system did not answer within {LIMIT_S:g} s", portaudio.ADVICE
@@ -70,7 +73,8 @@ def _ending(code: int) -> str:
 
 
 def main() -> int:
-    """Print the devices, or why there are none, as JSON."""
+    """Print the devices, or why there are none, as JSON; not for longer than somebody asks."""
+    lifeline(sys.stdin.fileno())
     try:
         told: dict[str, Any] = {"devices": [asdict(device) for device in portaudio.devices()]}
     except AudioError as error:

@@ -206,8 +206,8 @@ def test_an_end_behind_lost_words_is_a_failure(bench):
     assert [run[:2] for run in b.replies()] == [(Kind.FAILED, 1)]
 
 
-def test_the_user_goes_on(bench):
-    b = bench()
+def go_on(b):
+    """The user goes on after an answer has begun, which is given up."""
     b.start()
     b.say([10])
     b.mark(Kind.END, 1)
@@ -215,6 +215,11 @@ def test_the_user_goes_on(bench):
     b.step()
     b.bump()
     b.mark(Kind.RESUME)
+
+
+def test_the_user_goes_on(bench):
+    b = bench()
+    go_on(b)
     b.step()
     assert b.engine.content(0) == [*SYSTEM, 10]
     assert b.session.due is None
@@ -245,13 +250,7 @@ def test_a_stale_answer_stops_within_one_step(bench):
 def test_an_answer_that_was_heard_out_is_not_kept_as_one_that_was_cut(bench):
     """The one before it was, when the user went on; whatever came next took that for its own."""
     b = bench([range(201, 210), (211, 212)], cut=[99])
-    b.start()
-    b.say([10])
-    b.mark(Kind.END, 1)
-    b.step()
-    b.step()
-    b.bump()
-    b.mark(Kind.RESUME)
+    go_on(b)
     b.say([11], position=1)
     b.mark(Kind.END, 2)
     b.run()
